@@ -1,0 +1,60 @@
+// What an accelerator can do at most, as its profile states it (hardware/*.yaml).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/diagnostics.hpp"
+#include "core/units.hpp"
+
+namespace llmcalc {
+
+// A peak re-derived from units x clock x FLOPs per clock of a rate class.
+struct ComputeUnits {
+  Count count = 0;
+  Hertz clock;
+  std::string rate_class;
+};
+
+// One workload as `llmcalc measure` found it (times in seconds).
+struct MeasuredWorkload {
+  std::string workload;  // matmul, copy, triad, ...
+  std::string dtype;
+  std::map<std::string, Count> dimensions;  // m, n, k, batch, elements, ...
+  Flops flops;
+  Bytes bytes;  // read + written
+  bool verified = false;
+  bool noisy = false;
+  Count samples = 0;
+  Seconds median, p5, p95;
+};
+
+struct Device {
+  std::string id;      // file name without .yaml; empty for a file given by path
+  std::string source;  // path or "built-in"
+  std::string name;
+  std::vector<std::string> aliases;
+  std::optional<double> compute_capability;  // 9.0
+  std::optional<ComputeUnits> units;
+  Bytes memory_capacity;                // on the label
+  std::optional<Bytes> memory_visible;  // what the driver hands out
+  std::optional<BytesPerSecond> memory_bandwidth;
+  std::optional<Bytes> l2;
+  std::map<std::string, FlopsPerSecond> peak;  // dense, fp32 accumulate unless the key says otherwise: bf16, fp16, tf32, fp32, fp8, ...
+  std::map<std::string, std::string> waived;   // key -> why a stated figure rightly disagrees with the derived one
+  std::optional<BytesPerSecond> nvlink_per_direction;
+  std::optional<int> pcie_generation, pcie_lanes;
+  std::optional<Watts> power;
+  std::optional<DollarsPerHour> price;
+  std::string price_as_of;
+  std::map<std::string, std::string> sources;
+  std::map<std::string, std::string> measured_method;
+  std::vector<MeasuredWorkload> measured;
+
+  // Memory a job can use: what the driver shows where it is known, else the label.
+  Bytes usable_memory() const { return memory_visible.value_or(memory_capacity); }
+};
+
+}  // namespace llmcalc

@@ -1,0 +1,64 @@
+// How a command describes itself: parsing, --help, completions, the man page and docs/reference all come from this.
+// CLI11 is included by cli/parse.cpp alone.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/diagnostics.hpp"
+
+namespace llmcalc::cli {
+
+struct Option {
+  std::string name;                  // "batch" for --batch
+  std::string value;                 // what stands for the value in help ("B"); empty: a flag
+  std::string help;
+  std::string shown_default;         // shown in help; empty: none
+  std::vector<std::string> choices;  // closed set; a wrong one gets a did-you-mean (exit 2)
+  std::string group;                 // heading in --help
+};
+
+struct Positional {
+  std::string name;  // "MODEL"
+  std::string help;
+  bool required = true;
+  bool repeated = false;
+};
+
+// What was given on the command line.
+class Arguments {
+ public:
+  std::map<std::string, std::vector<std::string>> values;  // by option or positional name
+
+  bool has(const std::string& name) const { return values.count(name) != 0; }
+  std::optional<std::string> get(const std::string& name) const;  // the last one given
+  const std::vector<std::string>& all(const std::string& name) const;
+};
+
+enum class Format { text, json, csv, markdown };
+
+// Where a command writes. Results go to `out` in one piece when the command is done.
+struct Output {
+  Format format = Format::text;
+  bool colour = false;
+  bool explain = false;
+  std::string out;                    // the result; written to stdout by main, and only when the command succeeds or exits 1 or 5
+  std::vector<Diagnostic> warnings;   // written to stderr by main
+};
+
+struct Command {
+  std::string name;
+  std::string summary;                // one line, for the list
+  std::string description;            // a short paragraph for its own --help
+  std::vector<std::string> examples;  // "llmcalc estimate llama-3-8b h100-sxm"
+  std::vector<Positional> positionals;
+  std::vector<Option> options;
+  Exit (*run)(const Arguments&, Output&);
+};
+
+// Every command, in the order of --help (cli/commands.cpp).
+const std::vector<Command>& commands();
+
+}  // namespace llmcalc::cli
