@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/diagnostics.hpp"
 #include "core/units.hpp"
+#include "core/value.hpp"
 
 namespace llmcalc {
 
@@ -38,5 +40,18 @@ struct RunOptions {
   // `other` wins where it says something.
   RunOptions overridden_by(const RunOptions& other) const;
 };
+
+// One option as text, as on the command line: {"batch", "4"}. A flag has the value "true" (or "").
+struct GivenOption {
+  std::string name, value;
+};
+
+// The names of all run options, in the order of the documentation ("optimizer-step").
+const std::vector<std::string>& run_option_names();
+
+// From a `run:` map. Keys are the option names, with - or _. Wrong values are reported at their place.
+RunOptions read_run_options(const Value& map, Diagnostics& diagnostics);
+// From the command line; the place of a problem is the key "--name".
+RunOptions read_run_options(const std::vector<GivenOption>& given, Diagnostics& diagnostics);
 
 }  // namespace llmcalc

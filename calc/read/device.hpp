@@ -1,0 +1,15 @@
+// The tree of a device profile (hardware/*.yaml, or what `measure` wrote) to a Device.
+#pragma once
+
+#include <string>
+
+#include "core/device.hpp"
+#include "core/diagnostics.hpp"
+#include "core/value.hpp"
+
+namespace llmcalc {
+
+// Every problem goes to `diagnostics`; the Device is good when there was no error. `source`: the path, or "built-in".
+Device read_device(const Value& root, const std::string& source, Diagnostics& diagnostics);
+
+}  // namespace llmcalc
