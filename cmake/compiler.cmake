@@ -1,0 +1,49 @@
+# The standard, the warnings and the sanitizers that every target of ours is built with.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+# -O2 rather than CMake's -O3: smaller and as fast here. Assertions stay off in releases only.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "Flags of a release build" FORCE)
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g -fno-omit-frame-pointer" CACHE STRING "Flags of a sanitizer build" FORCE)
+
+set(llmcalc_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+if(LLMCALC_WERROR)
+  list(APPEND llmcalc_warnings -Werror)
+endif()
+
+if(LLMCALC_SANITIZE)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${LLMCALC_SANITIZE}>
+                      $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>)
+  add_link_options(-fsanitize=${LLMCALC_SANITIZE})
+endif()
+
+# llmcalc_target(TARGET): warnings for our own code only.
+function(llmcalc_target target)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${llmcalc_warnings}>")
+endfunction()
+
+# llmcalc_library(NAME SOURCES...): the static library llmcalc_NAME, headers found from calc/ ("core/units.hpp") and from
+# the repository ("kernels/backend.hpp"). A folder that holds no source yet becomes a library of headers.
+function(llmcalc_library name)
+  if(NOT ARGN)
+    file(WRITE ${PROJECT_BINARY_DIR}/generated/empty_${name}.cpp "// ${name} has no source file yet.\n")
+    list(APPEND ARGN ${PROJECT_BINARY_DIR}/generated/empty_${name}.cpp)
+  endif()
+  add_library(llmcalc_${name} STATIC ${ARGN})
+  add_library(llmcalc::${name} ALIAS llmcalc_${name})
+  set_target_properties(llmcalc_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(llmcalc_${name} PUBLIC cxx_std_20)
+  target_include_directories(llmcalc_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/calc> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/llmcalc>)
+  llmcalc_target(llmcalc_${name})
+endfunction()
+
+# llmcalc_static_runtime(TARGET): the C++ runtime inside the program. It starts sooner (no symbol look-ups across
+# libraries) and runs on machines with another compiler's runtime. Sanitizers need the shared one.
+function(llmcalc_static_runtime target)
+  if(NOT LLMCALC_SANITIZE)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()

@@ -1,0 +1,66 @@
+# Finds the CUDA Toolkit as LLMCALC_CUDA asks (AUTO: use it where there is one) and sets LLMCALC_HAS_CUDA.
+# .cu files are C++17: CMake before 3.27 knows no newer standard for nvcc. The runtime is linked statically, so that
+# the program needs no CUDA to start.
+
+set(LLMCALC_HAS_CUDA OFF)
+if(NOT LLMCALC_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "LLMCALC_CUDA is AUTO, ON or OFF, not '${LLMCALC_CUDA}'")
+endif()
+
+if(NOT LLMCALC_CUDA STREQUAL OFF)
+  find_program(LLMCALC_NVCC nvcc HINTS ENV CUDACXX ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin)
+  mark_as_advanced(LLMCALC_NVCC)
+  if(LLMCALC_NVCC)
+    set(LLMCALC_HAS_CUDA ON)
+  elseif(LLMCALC_CUDA STREQUAL ON)
+    message(FATAL_ERROR "LLMCALC_CUDA=ON, and there is no nvcc (looked in PATH, CUDA_PATH and /usr/local/cuda)")
+  endif()
+endif()
+
+# Every compute capability from 7.5 to 12.0 that this nvcc lists; 90a (Hopper's own instructions) beside 90.
+# The newest one is kept as PTX too, for cards that come later.
+function(llmcalc_cuda_architectures result)
+  execute_process(COMMAND ${LLMCALC_NVCC} --list-gpu-arch OUTPUT_VARIABLE listed RESULT_VARIABLE failed ERROR_QUIET)
+  if(failed)
+    message(FATAL_ERROR "${LLMCALC_NVCC} --list-gpu-arch failed: set CMAKE_CUDA_ARCHITECTURES by hand")
+  endif()
+  string(REGEX MATCHALL "compute_[0-9]+" listed "${listed}")
+  list(TRANSFORM listed REPLACE "compute_" "")
+  set(chosen)
+  foreach(arch IN LISTS listed)
+    if(arch GREATER_EQUAL 75 AND arch LESS_EQUAL 120)
+      list(APPEND chosen ${arch}-real)
+      if(arch EQUAL 90)
+        list(APPEND chosen 90a-real)
+      endif()
+    endif()
+  endforeach()
+  list(GET chosen -1 newest)
+  string(REPLACE "-real" "-virtual" newest ${newest})
+  set(${result} ${chosen} ${newest} PARENT_SCOPE)
+endfunction()
+
+if(LLMCALC_HAS_CUDA)
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    llmcalc_cuda_architectures(architectures)
+    set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "CUDA architectures" FORCE)
+  endif()
+  set(CMAKE_CUDA_COMPILER ${LLMCALC_NVCC} CACHE FILEPATH "nvcc")
+  set(CMAKE_CUDA_STANDARD 17)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+  enable_language(CUDA)
+  set(CMAKE_CUDA_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "Flags of a release build" FORCE)
+  message(STATUS "CUDA backend: ${LLMCALC_NVCC} ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
+else()
+  message(STATUS "CUDA backend: not built (LLMCALC_CUDA=${LLMCALC_CUDA})")
+endif()
+
+# The headers for the backend's ordinary C++ files, and the static runtime with what it needs.
+function(llmcalc_link_cuda target)
+  target_include_directories(${target} SYSTEM PRIVATE ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
+  find_library(LLMCALC_CUDART_STATIC cudart_static
+    HINTS ${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES} ${CMAKE_CUDA_HOST_IMPLICIT_LINK_DIRECTORIES} REQUIRED)
+  mark_as_advanced(LLMCALC_CUDART_STATIC)
+  target_link_libraries(${target} PRIVATE ${LLMCALC_CUDART_STATIC} ${CMAKE_DL_LIBS} rt)
+endfunction()
