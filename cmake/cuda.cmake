@@ -17,6 +17,23 @@ if(NOT LLMCALC_CUDA STREQUAL OFF)
   endif()
 endif()
 
+# AUTO: an nvcc that cannot compile (it refuses a newer g++, say) counts as none.
+if(LLMCALC_HAS_CUDA AND LLMCALC_CUDA STREQUAL AUTO)
+  if(NOT DEFINED LLMCALC_NVCC_WORKS)
+    set(probe ${PROJECT_BINARY_DIR}/CMakeFiles/nvcc_probe)
+    file(WRITE ${probe}.cu "#include <cstddef>\n__global__ void probe() {}\n")
+    execute_process(COMMAND ${LLMCALC_NVCC} -std=c++17 -c ${probe}.cu -o ${probe}.o
+      RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
+    set(LLMCALC_NVCC_WORKS TRUE)
+    if(failed)
+      message(WARNING "${LLMCALC_NVCC} does not work here, so the CUDA backend is not built:\n${said}")
+      set(LLMCALC_NVCC_WORKS FALSE)
+    endif()
+    set(LLMCALC_NVCC_WORKS ${LLMCALC_NVCC_WORKS} CACHE INTERNAL "nvcc compiles")
+  endif()
+  set(LLMCALC_HAS_CUDA ${LLMCALC_NVCC_WORKS})
+endif()
+
 # Every compute capability from 7.5 to 12.0 that this nvcc lists; 90a (Hopper's own instructions) beside 90.
 # The newest one is kept as PTX too, for cards that come later.
 function(llmcalc_cuda_architectures result)
