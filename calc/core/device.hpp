@@ -11,10 +11,11 @@
 
 namespace llmcalc {
 
-// A peak re-derived from units x clock x FLOPs per clock of a rate class.
+// What peaks are re-derived from: units x clock x FLOPs per clock of a rate class (rate_classes.hpp).
 struct ComputeUnits {
-  Count count = 0;
+  Count count = 0;                    // SMs, CUs, cores: what the rate class counts per
   Hertz clock;
+  std::optional<Hertz> vector_clock;  // of fp32 and fp64 where a vendor states those at another clock
   std::string rate_class;
 };
 
@@ -38,13 +39,14 @@ struct Device {
   std::vector<std::string> aliases;
   std::optional<double> compute_capability;  // 9.0
   std::optional<ComputeUnits> units;
-  Bytes memory_capacity;                // on the label
+  Bytes memory_capacity;                // on the label; 0: not stated (a CPU's depends on the machine)
   std::optional<Bytes> memory_visible;  // what the driver hands out
   std::optional<BytesPerSecond> memory_bandwidth;
   std::optional<Bytes> l2;
   std::map<std::string, FlopsPerSecond> peak;  // dense, fp32 accumulate unless the key says otherwise: bf16, fp16, tf32, fp32, fp8, ...
   std::map<std::string, std::string> waived;   // key -> why a stated figure rightly disagrees with the derived one
   std::optional<BytesPerSecond> nvlink_per_direction;
+  std::map<std::string, BytesPerSecond> other_links;  // per direction to all peers: xgmi, ici, roce, neuronlink
   std::optional<int> pcie_generation, pcie_lanes;
   std::optional<Watts> power;
   std::optional<DollarsPerHour> price;
