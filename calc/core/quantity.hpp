@@ -38,22 +38,23 @@ Parsed<double> parse_number(std::string_view text);                   // 3.99, 1
 Parsed<double> parse_fraction(std::string_view text);                 // 0.4, 40%; any finite value >= 0
 Parsed<std::vector<Count>> parse_counts(std::string_view text);       // 512,256,256
 
-// Formatting. `digits` counts digits after the point.
-std::string format_fixed(double value, int digits);                   // no thousands separators, never an exponent
-std::string format_significant(double value, int figures);            // 3 figures: 0.0123, 1.23, 12.3, 123, 12300
-std::string format_count(Int128 value);                               // 8,030,261,248
-std::string format_short_count(Int128 value);                         // 8.03B, 124M, 15T; exact below 10,000
-std::string format_gib(Bytes bytes);                                  // binary: 512 B, 4.00 KiB, 14.96 GiB
-std::string format_gb(Bytes bytes);                                   // decimal: 512 B, 4.10 kB, 16.06 GB
-std::string format_both(Bytes bytes);                                 // 14.96 GiB (16.06 GB)
-std::string format_flops(Flops flops);                                // 6.00e19 beyond E: 60.0 EFLOP
-std::string format_rate(FlopsPerSecond rate);                         // 989.4 TFLOP/s
-std::string format_rate(BytesPerSecond rate);                         // 3.35 TB/s
-std::string format_intensity(FlopsPerByte intensity);                 // 295 FLOP/B
-std::string format_time(Seconds time);                                // 12.3 us, 4.56 ms, 7.89 s, 12.3 min, 5.67 h, 17.36 days
-std::string format_percent(double fraction);                          // 40.0 %
-std::string format_dollars(double dollars);                           // $3.99, $1,234,567
-std::string format_power(Watts power);                                // 700 W
-std::string format_frequency(Hertz clock);                            // 1830 MHz
+// Formatting. Values with a unit get four figures; zeros at the end stand only where the value was rounded to them.
+std::string format_fixed(double value, int digits);         // `digits` after the point, never an exponent
+std::string format_significant(double value, int figures);  // 3 figures: 0.0123, 1.23, 12.3, 123, 12345
+std::string format_scientific(double value, int figures);   // 3 figures: 6.00e19
+std::string format_count(Int128 value);                     // 8,030,261,248
+std::string format_short_count(Int128 value);               // 8.03B, 124.4M, 15T; exact below 10,000
+std::string format_gib(Bytes bytes);                        // powers of 1024: 512 B, 4 KiB, 14.96 GiB
+std::string format_gb(Bytes bytes);                         // powers of 1000: 512 B, 4.096 kB, 16.06 GB
+std::string format_both(Bytes bytes);                       // 14.96 GiB (16.06 GB)
+std::string format_flops(Flops flops);                      // 60 EFLOP, up to YFLOP
+std::string format_rate(FlopsPerSecond rate);               // 989.4 TFLOP/s
+std::string format_rate(BytesPerSecond rate);               // 3.35 TB/s
+std::string format_intensity(FlopsPerByte intensity);       // 295.3 FLOP/B
+std::string format_time(Seconds time);                      // 12.3 us, 4.56 ms, 7.89 s, 12.3 min, 5.67 h, 17.36 days
+std::string format_percent(double fraction);                // 40.0 %
+std::string format_dollars(double dollars);                 // $3.99, $1,234,567
+std::string format_power(Watts power);                      // 700 W
+std::string format_frequency(Hertz clock);                  // 1.83 GHz
 
 }  // namespace llmcalc

@@ -2,15 +2,15 @@
 // Readers (calc/read) make it; everything below works on it and never sees a parser.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/diagnostics.hpp"
 
 namespace llmcalc {
+
+struct Entry;
 
 struct Value {
   enum class Kind { null, boolean, integer, real, text, list, map };
@@ -21,12 +21,17 @@ struct Value {
   double real = 0;         // set for integer too
   std::string text;        // the scalar as written
   std::vector<Value> list;
-  std::vector<std::pair<std::string, Value>> map;  // in the order of the file
-  std::vector<Place> key_places;                   // of the keys in `map`, same order
+  std::vector<Entry> map;  // in the order of the file
   Place place;
 
   bool is_null() const { return kind == Kind::null; }
   const Value* find(std::string_view key) const;  // nullptr when this is no map or has no such key
+};
+
+struct Entry {
+  std::string key;
+  Value value;
+  Place key_place;
 };
 
 }  // namespace llmcalc
