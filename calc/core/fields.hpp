@@ -53,8 +53,9 @@ class Fields {
   Count layers(const KeyNames& key);                      // like count, at most most_layers
   Count layers(const KeyNames& key, Count assumed);
   std::optional<Count> optional_count(const KeyNames& key, std::optional<Count> assumed);  // null: none; absent: assumed
-  bool flag(const KeyNames& key, bool assumed);
+  bool flag(const KeyNames& key, bool assumed);           // null: false, as in Python
   double number(const KeyNames& key, double assumed);     // finite
+  std::optional<double> optional_number(const KeyNames& key, std::optional<double> assumed);  // as optional_count
   std::string text(const KeyNames& key, std::string_view assumed);
   std::vector<Count> counts(const KeyNames& key);         // absent or null: empty; each >= 0
   std::vector<std::string> texts(const KeyNames& key);    // absent or null: empty
@@ -72,15 +73,20 @@ class Fields {
   std::vector<std::string> unread() const;                            // in the order of the file
   const std::vector<std::string>& known() const { return known_; }    // every name asked for or ignored
   Place place(std::string_view key) const;                            // of that key; of the map when it is absent
+  Place key_place(std::string_view key) const;                        // of the key itself, not of its value
+  const Place& map_place() const { return root_->place; }
   const std::string& path() const { return path_; }
 
  private:
   const Value* look_up(const KeyNames& key) const;
   void know(const KeyNames& key) const;
   void assume(const KeyNames& key, std::string value);
-  Count whole(const Value& value, const KeyNames& key, Count least, Count most, Count otherwise);
+  void wrong(const Value& value, const KeyNames& key, std::string message, std::string hint = {}) const;
+  std::optional<Count> whole(const Value& value, const KeyNames& key, Count least, Count most) const;
+  std::optional<double> finite(const Value& value, const KeyNames& key) const;
   Count required(const KeyNames& key, Count most);
   Count defaulted(const KeyNames& key, Count assumed, Count least, Count most);
+  std::string_view present(const KeyNames& key) const;
   std::string full(std::string_view key) const;
 
   const Value* root_;
