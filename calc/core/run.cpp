@@ -1,0 +1,259 @@
+// Reading run options: one row an option, the same for the command line and for a `run:` map.
+#include "core/run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/quantity.hpp"
+#include "core/suggest.hpp"
+
+namespace llmcalc {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// What is wrong with the text; an empty message means it was taken.
+struct Problem {
+  std::string message, hint;
+};
+
+Problem take_count(std::optional<Count>& target, const std::string& text) {
+  Parsed<Count> parsed = parse_count(text);
+  if (!parsed) return {std::move(parsed.message), std::move(parsed.hint)};
+  if (*parsed < 1) return {"must be at least 1, not " + std::to_string(*parsed), {}};
+  target = *parsed;
+  return {};
+}
+
+Problem take_counts(std::optional<std::vector<Count>>& target, const std::string& text) {
+  Parsed<std::vector<Count>> parsed = parse_counts(text);
+  if (!parsed) return {std::move(parsed.message), std::move(parsed.hint)};
+  for (Count count : *parsed) {
+    if (count < 1) return {"each must be at least 1, not " + std::to_string(count), {}};
+  }
+  target = *parsed;
+  return {};
+}
+
+Problem take_name(std::optional<std::string>& target, const std::string& text) {
+  if (text.empty()) return {"a value is missing", {}};
+  target = text;
+  return {};
+}
+
+Problem take_choice(std::optional<std::string>& target, const std::string& text, const Names& choices) {
+  if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
+    const std::string near = did_you_mean(text, choices);
+    return {quoted(text) + " is not one of " + join(choices), near};
+  }
+  target = text;
+  return {};
+}
+
+Problem take_flag(bool& target, const std::string& text) {
+  if (!text.empty() && text != "true" && text != "false") return {"must be true or false, not " + quoted(text), {}};
+  target = text != "false";
+  return {};
+}
+
+Problem take_loss(std::optional<std::string>& target, const std::string& text) {
+  const std::string chunked = "chunked:";
+  if (text.rfind(chunked, 0) == 0) {
+    std::optional<Count> chunks;
+    Problem problem = take_count(chunks, text.substr(chunked.size()));
+    if (problem.message.empty()) target = text;
+    return problem;
+  }
+  return text == "plain" || text == "fused"
+             ? take_name(target, text)
+             : Problem{quoted(text) + " is not one of plain, chunked:n and fused", "for instance chunked:8"};
+}
+
+Problem take_dropout(std::optional<double>& target, const std::string& text) {
+  Parsed<double> parsed = parse_fraction(text);
+  if (!parsed) return {std::move(parsed.message), std::move(parsed.hint)};
+  if (*parsed >= 1) return {quoted(text) + " would drop everything; a rate is below 1", {}};
+  target = *parsed;
+  return {};
+}
+
+Problem take_mfu(std::optional<double>& target, const std::string& text) {
+  Parsed<double> parsed = parse_fraction(text);
+  if (!parsed) return {std::move(parsed.message), std::move(parsed.hint)};
+  if (*parsed <= 0) return {"must be greater than 0", {}};
+  if (*parsed > 1) {
+    return {quoted(text) + " is more than the device can do; a utilization is at most 100%",
+            "more than 100% usually means a sparse peak, a wrong number of devices, or all experts counted"};
+  }
+  target = *parsed;
+  return {};
+}
+
+Problem take_price(std::optional<double>& target, const std::string& text) {
+  Parsed<double> parsed = parse_number(!text.empty() && text.front() == '$' ? text.substr(1) : text);
+  if (!parsed) return {std::move(parsed.message), "dollars per device-hour, for instance 3.99"};
+  if (*parsed < 0) return {quoted(text) + " is negative", {}};
+  target = *parsed;
+  return {};
+}
+
+struct Row {
+  const char* name;
+  Problem (*take)(RunOptions&, const std::string&);
+  void (*merge)(RunOptions&, const RunOptions&);
+};
+
+template <auto field>
+void merge(RunOptions& into, const RunOptions& from) {
+  if (from.*field) into.*field = from.*field;
+}
+
+template <auto field>
+Problem count(RunOptions& run, const std::string& text) {
+  return take_count(run.*field, text);
+}
+
+template <auto field>
+Problem name(RunOptions& run, const std::string& text) {
+  return take_name(run.*field, text);
+}
+
+template <auto field>
+Problem flag(RunOptions& run, const std::string& text) {
+  return take_flag(run.*field, text);
+}
+
+Problem mode(RunOptions& run, const std::string& text) { return take_choice(run.mode, text, {"train", "infer"}); }
+Problem lengths(RunOptions& run, const std::string& text) { return take_counts(run.lengths, text); }
+Problem optimizer_step(RunOptions& run, const std::string& text) {
+  return take_choice(run.optimizer_step, text, {"foreach", "fused", "single"});
+}
+Problem implementation(RunOptions& run, const std::string& text) {
+  return take_choice(run.implementation, text, {"transformers", "fused", "megatron"});
+}
+Problem attention(RunOptions& run, const std::string& text) {
+  return take_choice(run.attention, text, {"auto", "eager", "flash", "efficient", "cudnn", "math"});
+}
+Problem recompute(RunOptions& run, const std::string& text) {
+  return take_choice(run.recompute, text, {"none", "selective", "full"});
+}
+Problem loss(RunOptions& run, const std::string& text) { return take_loss(run.loss, text); }
+Problem dropout(RunOptions& run, const std::string& text) { return take_dropout(run.dropout, text); }
+Problem mfu(RunOptions& run, const std::string& text) { return take_mfu(run.mfu, text); }
+Problem price(RunOptions& run, const std::string& text) { return take_price(run.price, text); }
+
+using R = RunOptions;
+
+// In the order of docs/reference.
+constexpr Row rows[] = {
+    {"mode", mode, merge<&R::mode>},
+    {"batch", count<&R::batch>, merge<&R::batch>},
+    {"seq", count<&R::seq>, merge<&R::seq>},
+    {"lengths", lengths, merge<&R::lengths>},
+    {"accumulate", count<&R::accumulate>, merge<&R::accumulate>},
+    {"tokens", count<&R::tokens>, merge<&R::tokens>},
+    {"gpus", count<&R::gpus>, merge<&R::gpus>},
+    {"precision", name<&R::precision>, merge<&R::precision>},
+    {"optimizer", name<&R::optimizer>, merge<&R::optimizer>},
+    {"optimizer-step", optimizer_step, merge<&R::optimizer_step>},
+    {"implementation", implementation, merge<&R::implementation>},
+    {"attention", attention, merge<&R::attention>},
+    {"recompute", recompute, merge<&R::recompute>},
+    {"loss", loss, merge<&R::loss>},
+    {"dropout", dropout, merge<&R::dropout>},
+    {"lora", name<&R::lora>, merge<&R::lora>},
+    {"qlora", name<&R::qlora>, merge<&R::qlora>},
+    {"freeze", name<&R::freeze>, merge<&R::freeze>},
+    {"kv-dtype", name<&R::kv_dtype>, merge<&R::kv_dtype>},
+    {"mtp", flag<&R::mtp>, merge<&R::mtp>},
+    {"attention-flops", name<&R::attention_flops>, merge<&R::attention_flops>},
+    {"mfu", mfu, merge<&R::mfu>},
+    {"price", price, merge<&R::price>},
+    {"require-fit", flag<&R::require_fit>, merge<&R::require_fit>},
+    {"as", name<&R::as_family>, merge<&R::as_family>},
+};
+
+const Row* find_row(const std::string& name) {
+  std::string dashed = name;
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  for (const Row& row : rows) {
+    if (dashed == row.name) return &row;
+  }
+  return nullptr;
+}
+
+// The text of a value as it would stand on the command line; a list becomes "a,b,c".
+std::optional<std::string> as_text(const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::boolean: return value.boolean ? "true" : "false";
+    case Value::Kind::integer:
+    case Value::Kind::real:
+    case Value::Kind::text: return value.text;
+    case Value::Kind::list: {
+      std::string all;
+      for (const Value& item : value.list) {
+        const bool scalar = item.kind == Value::Kind::integer || item.kind == Value::Kind::real ||
+                            item.kind == Value::Kind::text;
+        if (!scalar) return std::nullopt;
+        all += (all.empty() ? "" : ",") + item.text;
+      }
+      return all;
+    }
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+RunOptions RunOptions::overridden_by(const RunOptions& other) const {
+  RunOptions result = *this;
+  for (const Row& row : rows) row.merge(result, other);
+  return result;
+}
+
+const std::vector<std::string>& run_option_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Row& row : rows) all.emplace_back(row.name);
+    return all;
+  }();
+  return names;
+}
+
+RunOptions read_run_options(const Value& map, Diagnostics& diagnostics) {
+  RunOptions run;
+  if (map.kind != Value::Kind::map) {
+    if (!map.is_null()) diagnostics.error(map.place, "must be a map of run options, such as {seq: 8192, tokens: 15T}");
+    return run;
+  }
+  for (const Entry& entry : map.map) {
+    const Row* row = find_row(entry.key);
+    if (!row) {
+      diagnostics.error(entry.key_place, "unknown run option", did_you_mean(entry.key, run_option_names()));
+      continue;
+    }
+    const std::optional<std::string> text = as_text(entry.value);
+    Problem problem = text ? row->take(run, *text) : Problem{"must be one value", {}};
+    if (!problem.message.empty()) {
+      diagnostics.error(entry.value.place, std::move(problem.message), std::move(problem.hint));
+    }
+  }
+  return run;
+}
+
+RunOptions read_run_options(const std::vector<GivenOption>& given, Diagnostics& diagnostics) {
+  RunOptions run;
+  for (const GivenOption& option : given) {
+    Place place;
+    place.key = "--" + option.name;
+    const Row* row = find_row(option.name);
+    Problem problem = row ? row->take(run, option.value)
+                          : Problem{"unknown run option", did_you_mean(option.name, run_option_names())};
+    if (!problem.message.empty()) {
+      diagnostics.error(std::move(place), std::move(problem.message), std::move(problem.hint));
+    }
+  }
+  return run;
+}
+
+}  // namespace llmcalc
