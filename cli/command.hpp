@@ -12,19 +12,21 @@
 namespace llmcalc::cli {
 
 struct Option {
-  std::string name;                  // "batch" for --batch
-  std::string value;                 // what stands for the value in help ("B"); empty: a flag
-  std::string help;
-  std::string shown_default;         // shown in help; empty: none
-  std::vector<std::string> choices;  // closed set; a wrong one gets a did-you-mean (exit 2)
-  std::string group;                 // heading in --help
+  std::string name = {};           // "batch" for --batch
+  std::string value = {};          // what stands for the value in help ("B"); empty: a flag
+  std::string help = {};
+  std::string shown_default = {};  // shown in help; empty: none
+  std::vector<std::string> choices = {};            // closed set; a wrong one gets a did-you-mean (exit 2)
+  std::string group = {};                           // heading in --help
+  std::vector<std::string> (*names)() = nullptr;    // the rows of a table (optimizers, ...); a wrong one: did-you-mean, exit 3
 };
 
 struct Positional {
-  std::string name;  // "MODEL"
-  std::string help;
+  std::string name = {};  // "MODEL"
+  std::string help = {};
   bool required = true;
   bool repeated = false;
+  std::vector<std::string> choices = {};  // as for options
 };
 
 // What was given on the command line.
@@ -34,7 +36,7 @@ class Arguments {
 
   bool has(const std::string& name) const { return values.count(name) != 0; }
   std::optional<std::string> get(const std::string& name) const;  // the last one given
-  const std::vector<std::string>& all(const std::string& name) const;
+  const std::vector<std::string>& all(const std::string& name) const;  // empty when there is none
 };
 
 enum class Format { text, json, csv, markdown };
@@ -44,21 +46,30 @@ struct Output {
   Format format = Format::text;
   bool colour = false;
   bool explain = false;
-  std::string out;                    // the result; written to stdout by main, and only when the command succeeds or exits 1 or 5
-  std::vector<Diagnostic> warnings;   // written to stderr by main
+  std::string out = {};                    // the result; main writes it to stdout when the command succeeds or exits 1 or 5
+  std::vector<Diagnostic> warnings = {};   // written to stderr by main
 };
 
 struct Command {
-  std::string name;
-  std::string summary;                // one line, for the list
-  std::string description;            // a short paragraph for its own --help
-  std::vector<std::string> examples;  // "llmcalc estimate llama-3-8b h100-sxm"
-  std::vector<Positional> positionals;
-  std::vector<Option> options;
-  Exit (*run)(const Arguments&, Output&);
+  std::string name = {};
+  std::string summary = {};                // one line, for the list
+  std::string description = {};            // short paragraphs for its own --help, parted by an empty line
+  std::vector<std::string> examples = {};  // "llmcalc estimate llama-3-8b h100-sxm"
+  std::vector<Positional> positionals = {};
+  std::vector<Option> options = {};
+  Exit (*run)(const Arguments&, Output&) = nullptr;
+  std::vector<std::string> positionals_not_needed_with = {};  // options that stand in for the positionals (roofline --peak)
+  bool hidden = false;                                        // left out of the overview and completions
 };
 
 // Every command, in the order of --help (cli/commands.cpp).
 const std::vector<Command>& commands();
+
+// Only the one of this name is built; nothing when there is none.
+std::optional<Command> find_command(const std::string& name);
+std::vector<std::string> command_names();  // without the hidden ones
+
+// The options every command takes, before or after its name (cli/parse.cpp reads them).
+const std::vector<Option>& global_options();
 
 }  // namespace llmcalc::cli

@@ -1,0 +1,16 @@
+// One function for each command, defined in cli/command_NAME.cpp. A new command: its file, a line here, a line in commands.cpp.
+#pragma once
+
+#include "cli/command.hpp"
+
+namespace llmcalc::cli {
+
+Command estimate_command();
+Command params_command();
+Command list_command();
+Command validate_command();
+Command help_command();
+Command completions_command();
+Command man_command();
+
+}  // namespace llmcalc::cli

@@ -1,0 +1,59 @@
+// `llmcalc validate FILE...`: every problem of every file, in one run.
+#include "cli/all_commands.hpp"
+#include "cli/output_table.hpp"
+#include "core/validate.hpp"
+#include "read/device.hpp"
+#include "read/load.hpp"
+
+namespace llmcalc::cli {
+
+namespace {
+
+// What kind of profile it is, after checking it; problems go to `diagnostics`.
+std::string check(const std::string& path, Diagnostics& diagnostics) {
+  const Document document = load_file(path);
+  const Value* schema = document.root.find("schema");
+  if (schema != nullptr && schema->text == "llmcalc.device/1") {
+    const Device device = read_device(document.root, path, diagnostics);
+    if (!diagnostics.has_errors()) validate_device(device, diagnostics);
+    return "device";
+  }
+  load_model_document(path, diagnostics);
+  return "model";
+}
+
+Exit run(const Arguments& arguments, Output& output) {
+  std::vector<Diagnostic> errors;
+  report::Table table{{{"file"}, {"kind"}, {"result"}}, {}};
+  for (const std::string& path : arguments.all("FILE")) {
+    Diagnostics diagnostics;
+    std::string kind;
+    try {
+      kind = check(path, diagnostics);
+    } catch (const Error& error) {
+      errors.insert(errors.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+    for (const Diagnostic& diagnostic : diagnostics.all()) {
+      (diagnostic.severity == Severity::error ? errors : output.warnings).push_back(diagnostic);
+    }
+    table.rows.push_back({path, kind, diagnostics.all().empty() ? "good" : "good, with warnings"});
+  }
+  if (!errors.empty()) throw Error(Exit::bad_input, errors);
+  write_table("validate", table, output);
+  return Exit::done;
+}
+
+}  // namespace
+
+Command validate_command() {
+  Command command;
+  command.name = "validate";
+  command.summary = "check profiles of models and devices; every problem with its line";
+  command.description = "Reads each file as estimate would, and reports everything that is wrong or doubtful in it.";
+  command.examples = {"llmcalc validate my-model.yaml my-gpu.yaml"};
+  command.positionals = {{.name = "FILE", .help = "a profile (YAML), or a config.json", .repeated = true}};
+  command.run = run;
+  return command;
+}
+
+}  // namespace llmcalc::cli

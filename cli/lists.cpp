@@ -1,0 +1,71 @@
+#include "cli/lists.hpp"
+
+#include "core/quantity.hpp"
+#include "core/suggest.hpp"
+#include "read/load.hpp"
+
+namespace llmcalc::cli {
+
+namespace {
+
+using report::Align;
+using report::Cell;
+using report::Table;
+
+std::string text_of(const Value& map, const char* key) {
+  const Value* value = map.find(key);
+  return value == nullptr ? "" : value->text;
+}
+
+Table models() {
+  Table table{{{"id"}, {"name"}, {"architecture"}, {"source"}}, {}};
+  for (const std::string& id : built_in_model_ids()) {
+    Diagnostics ignored;  // built-in profiles are checked by the tests
+    const Document document = load_model_document(id, ignored);
+    std::string architecture = text_of(document.root, "architecture");
+    if (architecture.empty()) architecture = text_of(document.root, "model_type");
+    table.rows.push_back({id, text_of(document.root, "name"), architecture, text_of(document.root, "source")});
+  }
+  return table;
+}
+
+// The rate people compare devices by: bf16, or the best lower precision it has before fp32.
+Cell sixteen_bit_peak(const Device& device, std::string& dtype) {
+  for (const char* key : {"bf16", "fp16", "fp32"}) {
+    const auto found = device.peak.find(key);
+    if (found == device.peak.end()) continue;
+    dtype = key;
+    return {format_rate(found->second), found->second};
+  }
+  return "";
+}
+
+Table devices() {
+  Table table{{{"id"},
+               {"name"},
+               {"memory", Align::right, "memory_bytes"},
+               {"bandwidth", Align::right, "bytes_per_second"},
+               {"dense peak", Align::right, "flops_per_second"},
+               {"of", Align::left, "peak_dtype"},
+               {"$/hour", Align::right, "usd_per_hour"}},
+              {}};
+  for (const std::string& id : built_in_device_ids()) {
+    const Device device = built_in_device(id);
+    const Bytes memory = device.usable_memory();
+    std::string dtype;
+    const Cell peak = sixteen_bit_peak(device, dtype);
+    table.rows.push_back({id, device.name, memory.value() > 0 ? Cell(format_gib(memory), memory) : Cell(""),
+                          device.memory_bandwidth ? Cell(format_rate(*device.memory_bandwidth), *device.memory_bandwidth) : Cell(""), peak,
+                          dtype, device.price ? Cell(format_fixed(device.price->value(), 2), *device.price) : Cell("")});
+  }
+  return table;
+}
+
+}  // namespace
+
+const std::vector<List>& lists() {
+  static const std::vector<List> all = {{"models", models}, {"devices", devices}};
+  return all;
+}
+
+}  // namespace llmcalc::cli

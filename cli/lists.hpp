@@ -1,0 +1,17 @@
+// What `llmcalc list` knows: one table each. A new list: a function and a row in lists.cpp.
+#pragma once
+
+#include <vector>
+
+#include "report/table.hpp"
+
+namespace llmcalc::cli {
+
+struct List {
+  const char* name;
+  report::Table (*make)();
+};
+
+const std::vector<List>& lists();
+
+}  // namespace llmcalc::cli
