@@ -1,4 +1,5 @@
-// One function for each command, defined in cli/command_NAME.cpp. A new command: its file, a line here, a line in commands.cpp.
+// One function for each command, defined in cli/command_NAME.cpp. A new command: its file, a line here, a line in
+// commands.cpp.
 #pragma once
 
 #include "cli/command.hpp"

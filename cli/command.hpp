@@ -12,13 +12,14 @@
 namespace llmcalc::cli {
 
 struct Option {
-  std::string name = {};           // "batch" for --batch
-  std::string value = {};          // what stands for the value in help ("B"); empty: a flag
+  std::string name = {};   // "batch" for --batch
+  std::string value = {};  // what stands for the value in help ("B"); empty: a flag
   std::string help = {};
-  std::string shown_default = {};  // shown in help; empty: none
-  std::vector<std::string> choices = {};            // closed set; a wrong one gets a did-you-mean (exit 2)
-  std::string group = {};                           // heading in --help
-  std::vector<std::string> (*names)() = nullptr;    // the rows of a table (optimizers, ...); a wrong one: did-you-mean, exit 3
+  std::string shown_default = {};         // shown in help; empty: none
+  std::vector<std::string> choices = {};  // closed set; a wrong one gets a did-you-mean (exit 2)
+  std::string group = {};                 // heading in --help
+  std::vector<std::string> (*names)() =
+      nullptr;  // the rows of a table (optimizers, ...); a wrong one: did-you-mean, exit 3
 };
 
 struct Positional {
@@ -35,7 +36,7 @@ class Arguments {
   std::map<std::string, std::vector<std::string>> values;  // by option or positional name
 
   bool has(const std::string& name) const { return values.count(name) != 0; }
-  std::optional<std::string> get(const std::string& name) const;  // the last one given
+  std::optional<std::string> get(const std::string& name) const;       // the last one given
   const std::vector<std::string>& all(const std::string& name) const;  // empty when there is none
 };
 
@@ -46,8 +47,8 @@ struct Output {
   Format format = Format::text;
   bool colour = false;
   bool explain = false;
-  std::string out = {};                    // the result; main writes it to stdout when the command succeeds or exits 1 or 5
-  std::vector<Diagnostic> warnings = {};   // written to stderr by main
+  std::string out = {};  // the result; main writes it to stdout when the command succeeds or exits 1 or 5
+  std::vector<Diagnostic> warnings = {};  // written to stderr by main
 };
 
 struct Command {
@@ -58,8 +59,9 @@ struct Command {
   std::vector<Positional> positionals = {};
   std::vector<Option> options = {};
   Exit (*run)(const Arguments&, Output&) = nullptr;
-  std::vector<std::string> positionals_not_needed_with = {};  // options that stand in for the positionals (roofline --peak)
-  bool hidden = false;                                        // left out of the overview and completions
+  std::vector<std::string> positionals_not_needed_with =
+      {};               // options that stand in for the positionals (roofline --peak)
+  bool hidden = false;  // left out of the overview and completions
 };
 
 // Every command, in the order of --help (cli/commands.cpp).

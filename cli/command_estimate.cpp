@@ -25,11 +25,17 @@ Command estimate_command() {
   command.name = "estimate";
   command.summary = "parameters, FLOPs, memory, fit, time and cost of one training or inference job";
   command.description =
-      "Shows for each quantity the rule of thumb beside the exact count, and why they differ. Without a DEVICE, fit, time and cost are left out.";
-  command.examples = {"llmcalc estimate llama-3-8b h100-sxm", "llmcalc estimate llama-3-8b h100-sxm --batch 2 --seq 8192 --recompute full",
+      "Shows for each quantity the rule of thumb beside the exact count, and why they differ. Without a DEVICE, fit, "
+      "time and cost are left out.";
+  command.examples = {"llmcalc estimate llama-3-8b h100-sxm",
+                      "llmcalc estimate llama-3-8b h100-sxm --batch 2 --seq 8192 --recompute full",
                       "llmcalc estimate my-model/config.json a100-sxm-80gb --tokens 15T --gpus 512 --format json"};
-  command.positionals = {{.name = "MODEL", .help = "a YAML profile, a config.json, a folder holding one, or a built-in id (llmcalc list models)"},
-                         {.name = "DEVICE", .help = "a YAML profile, a built-in id, or the name the driver reports (llmcalc list devices)", .required = false}};
+  command.positionals = {
+      {.name = "MODEL",
+       .help = "a YAML profile, a config.json, a folder holding one, or a built-in id (llmcalc list models)"},
+      {.name = "DEVICE",
+       .help = "a YAML profile, a built-in id, or the name the driver reports (llmcalc list devices)",
+       .required = false}};
   command.options = run_option_definitions();
   command.run = run;
   return command;

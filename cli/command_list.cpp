@@ -9,7 +9,9 @@ Command list_command() {
   Command command;
   command.name = "list";
   command.summary = "models, devices, architectures, optimizers, precisions, rules";
-  command.description = "Lists what is built in and can be named on the command line. Files of your own work in the same places: see docs/reference.";
+  command.description =
+      "Lists what is built in and can be named on the command line. Files of your own work in the same places: see "
+      "docs/reference.";
   command.examples = {"llmcalc list devices", "llmcalc list models --format csv"};
   std::vector<std::string> what;
   for (const List& list : lists()) what.emplace_back(list.name);

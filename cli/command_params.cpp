@@ -19,9 +19,13 @@ Command params_command() {
   Command command;
   command.name = "params";
   command.summary = "parameter counts by part";
-  command.description = "Counts every tensor of the model: in all, active per token, those that take part in matrix multiplications, and by kind of layer.";
+  command.description =
+      "Counts every tensor of the model: in all, active per token, those that take part in matrix multiplications, and "
+      "by kind of layer.";
   command.examples = {"llmcalc params llama-3-8b", "llmcalc params deepseek-v3-671b --tensors"};
-  command.positionals = {{.name = "MODEL", .help = "a YAML profile, a config.json, a folder holding one, or a built-in id (llmcalc list models)"}};
+  command.positionals = {
+      {.name = "MODEL",
+       .help = "a YAML profile, a config.json, a folder holding one, or a built-in id (llmcalc list models)"}};
   command.options = {{.name = "tensors", .help = "list every tensor with its shape"}};
   command.run = run;
   return command;

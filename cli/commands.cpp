@@ -16,12 +16,8 @@ struct Entry {
 
 // Making a command fills in all its help; only the one that was asked for is made.
 constexpr Entry registry[] = {
-    {"estimate", estimate_command},
-    {"params", params_command},
-    {"list", list_command},
-    {"validate", validate_command},
-    {"help", help_command},
-    {"completions", completions_command, true},
+    {"estimate", estimate_command}, {"params", params_command}, {"list", list_command},
+    {"validate", validate_command}, {"help", help_command},     {"completions", completions_command, true},
     {"man", man_command, true},
 };
 
@@ -40,7 +36,8 @@ const std::vector<Command>& commands() {
 }
 
 std::optional<Command> find_command(const std::string& name) {
-  const auto* entry = std::find_if(std::begin(registry), std::end(registry), [&](const Entry& e) { return name == e.name; });
+  const auto* entry =
+      std::find_if(std::begin(registry), std::end(registry), [&](const Entry& e) { return name == e.name; });
   if (entry == std::end(registry)) return std::nullopt;
   Command command = entry->make();
   command.hidden = entry->hidden;

@@ -10,7 +10,9 @@ namespace llmcalc::cli {
 
 namespace {
 
-std::vector<std::string> values_of(const Option& option) { return option.names == nullptr ? option.choices : option.names(); }
+std::vector<std::string> values_of(const Option& option) {
+  return option.names == nullptr ? option.choices : option.names();
+}
 
 // What can stand in a place of the line. MODEL and DEVICE may be files as well.
 std::vector<std::string> values_of(const Positional& positional) {
@@ -52,23 +54,28 @@ std::vector<std::string> words_of(const Command& command) {
 
 std::string bash() {
   std::string out =
-      "# Completion of llmcalc in bash: source this file, or install it as /usr/share/bash-completion/completions/llmcalc\n"
+      "# Completion of llmcalc in bash: source this file, or install it as "
+      "/usr/share/bash-completion/completions/llmcalc\n"
       "_llmcalc() {\n"
       "  local current=\"${COMP_WORDS[COMP_CWORD]}\" previous=\"${COMP_WORDS[COMP_CWORD-1]}\" command= words= word\n"
       "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
       "    case \"$word\" in\n"
-      "      " + [] {
+      "      " +
+      [] {
         std::string names;
         for (const std::string& name : command_names()) names += (names.empty() ? "" : "|") + name;
         return names;
-      }() + ") command=\"$word\"; break;;\n"
+      }() +
+      ") command=\"$word\"; break;;\n"
       "    esac\n"
       "  done\n"
       "  case \"$previous\" in\n";
   for (const auto& [option, values] : option_values()) {
-    if (!values.empty()) out += "    " + option + ") COMPREPLY=($(compgen -W '" + values + "' -- \"$current\")); return;;\n";
+    if (!values.empty())
+      out += "    " + option + ") COMPREPLY=($(compgen -W '" + values + "' -- \"$current\")); return;;\n";
   }
-  out += "  esac\n  case \"$command\" in\n    '') words='" + joined(command_names()) + " --format --explain --help --version';;\n";
+  out += "  esac\n  case \"$command\" in\n    '') words='" + joined(command_names()) +
+         " --format --explain --help --version';;\n";
   for (const Command& command : commands()) {
     if (command.hidden) continue;
     std::vector<std::string> words = words_of(command);
@@ -128,7 +135,9 @@ std::string zsh() {
     out += "    " + command.name + ")\n      _arguments";
     for (const Option* option : all_options(command)) out += " \\\n        " + zsh_option(*option);
     const std::string words = joined(words_of(command));
-    out += " \\\n        " + single_quoted("*:argument:" + (words.empty() ? std::string("_files") : "{_alternative \"words:name:(" + words + ")\" \"files:file:_files\"}"));
+    out += " \\\n        " + single_quoted("*:argument:" + (words.empty() ? std::string("_files")
+                                                                          : "{_alternative \"words:name:(" + words +
+                                                                                ")\" \"files:file:_files\"}"));
     out += "\n      ;;\n";
   }
   out +=
@@ -142,7 +151,8 @@ std::string fish() {
   std::string out = "# Completion of llmcalc in fish: put this file into ~/.config/fish/completions/llmcalc.fish\n";
   for (const Command& command : commands()) {
     if (command.hidden) continue;
-    out += "complete -c llmcalc -n __fish_use_subcommand -a " + command.name + " -d " + single_quoted(command.summary) + "\n";
+    out += "complete -c llmcalc -n __fish_use_subcommand -a " + command.name + " -d " + single_quoted(command.summary) +
+           "\n";
     const std::string within = "complete -c llmcalc -n '__fish_seen_subcommand_from " + command.name + "'";
     const std::string words = joined(words_of(command));
     if (!words.empty()) out += within + " -a " + single_quoted(words) + "\n";

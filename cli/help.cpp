@@ -12,7 +12,7 @@ namespace llmcalc::cli {
 
 namespace {
 
-constexpr std::size_t kWidth = 100;        // columns of help and reports
+constexpr std::size_t kWidth = 100;  // columns of help and reports
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kLabelColumn = 28;   // where the explanations begin
 constexpr std::size_t kMaxNamesShown = 8;  // longer tables are shown by `llmcalc list`
@@ -94,13 +94,15 @@ std::string usage_line(const Command& command) {
 }
 
 std::string overview(bool colour) {
-  std::string out = version_line() + "\n" +
-                    "What a language model costs before anyone rents a GPU: parameters, FLOPs, memory, fit, time, money.\n\n" +
-                    heading("Usage:", colour) + "  llmcalc COMMAND [arguments] [options]\n\n" + heading("Commands:", colour);
+  std::string out =
+      version_line() + "\n" +
+      "What a language model costs before anyone rents a GPU: parameters, FLOPs, memory, fit, time, money.\n\n" +
+      heading("Usage:", colour) + "  llmcalc COMMAND [arguments] [options]\n\n" + heading("Commands:", colour);
   for (const Command& command : commands()) {
     constexpr std::size_t kCommandColumn = 14;
-    if (!command.hidden) out += entry(report::bold(command.name, colour), command.summary,
-                                      kCommandColumn + (colour ? report::bold("", true).size() : 0));
+    if (!command.hidden)
+      out += entry(report::bold(command.name, colour), command.summary,
+                   kCommandColumn + (colour ? report::bold("", true).size() : 0));
   }
   out += global_section(colour);
   out += "\n" + heading("Try:", colour) +

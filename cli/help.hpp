@@ -7,9 +7,9 @@
 
 namespace llmcalc::cli {
 
-std::string overview(bool colour);                                // bare `llmcalc`, `llmcalc --help`
-std::string command_help(const Command& command, bool colour);    // `llmcalc NAME --help`
-std::string usage_line(const Command& command);                   // "llmcalc estimate MODEL [DEVICE] [options]"
-std::string option_label(const Option& option);                   // "--batch B", "-h, --help"
+std::string overview(bool colour);                              // bare `llmcalc`, `llmcalc --help`
+std::string command_help(const Command& command, bool colour);  // `llmcalc NAME --help`
+std::string usage_line(const Command& command);                 // "llmcalc estimate MODEL [DEVICE] [options]"
+std::string option_label(const Option& option);                 // "--batch B", "-h, --help"
 
 }  // namespace llmcalc::cli

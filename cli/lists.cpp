@@ -54,9 +54,10 @@ Table devices() {
     const Bytes memory = device.usable_memory();
     std::string dtype;
     const Cell peak = sixteen_bit_peak(device, dtype);
-    table.rows.push_back({id, device.name, memory.value() > 0 ? Cell(format_gib(memory), memory) : Cell(""),
-                          device.memory_bandwidth ? Cell(format_rate(*device.memory_bandwidth), *device.memory_bandwidth) : Cell(""), peak,
-                          dtype, device.price ? Cell(format_fixed(device.price->value(), 2), *device.price) : Cell("")});
+    table.rows.push_back(
+        {id, device.name, memory.value() > 0 ? Cell(format_gib(memory), memory) : Cell(""),
+         device.memory_bandwidth ? Cell(format_rate(*device.memory_bandwidth), *device.memory_bandwidth) : Cell(""),
+         peak, dtype, device.price ? Cell(format_fixed(device.price->value(), 2), *device.price) : Cell("")});
   }
   return table;
 }

@@ -42,9 +42,10 @@ Exit report(Exit exit, std::string message, std::string hint = {}) {
 }
 
 Exit internal_error(const std::string& what) {
-  return report(Exit::internal, "internal error: " + what,
-                "this is a fault in llmcalc, not in your input; please report it with the command line and the output of `" +
-                    std::string("llmcalc --version`"));
+  return report(
+      Exit::internal, "internal error: " + what,
+      "this is a fault in llmcalc, not in your input; please report it with the command line and the output of `" +
+          std::string("llmcalc --version`"));
 }
 
 Exit run_and_write(const std::vector<std::string>& words) {

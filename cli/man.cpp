@@ -24,8 +24,10 @@ constexpr ExitMeaning exit_meanings[] = {
 };
 
 constexpr const char* kAbout =
-    "llmcalc answers before anyone rents a GPU: what a language model costs (parameters, bytes, FLOPs), whether it fits (memory, "
-    "phase by phase), how long it takes (time, MFU, money), and why. Results go to standard output, everything else to standard "
+    "llmcalc answers before anyone rents a GPU: what a language model costs (parameters, bytes, FLOPs), whether it "
+    "fits (memory, "
+    "phase by phase), how long it takes (time, MFU, money), and why. Results go to standard output, everything else to "
+    "standard "
     "error.";
 
 // Backslashes and hyphens have meanings in roff, and so has a dot or a quote at the start of a line.
@@ -55,23 +57,28 @@ std::string explained(const Option& option) {
 
 std::string roff_options(const std::vector<Option>& options) {
   std::string out;
-  for (const Option& option : options) out += ".TP\n.B " + roff(option_label(option)) + "\n" + roff(explained(option)) + "\n";
+  for (const Option& option : options)
+    out += ".TP\n.B " + roff(option_label(option)) + "\n" + roff(explained(option)) + "\n";
   return out;
 }
 
 std::string man_page() {
-  std::string out = ".TH LLMCALC 1 \"\" \"llmcalc " + std::string(version) + "\" \"User Commands\"\n.SH NAME\nllmcalc \\- what a language model costs\n" +
-                    ".SH SYNOPSIS\n.B llmcalc\n.I COMMAND\n[arguments] [options]\n.SH DESCRIPTION\n" + roff(kAbout) + "\n.SH COMMANDS\n";
+  std::string out = ".TH LLMCALC 1 \"\" \"llmcalc " + std::string(version) +
+                    "\" \"User Commands\"\n.SH NAME\nllmcalc \\- what a language model costs\n" +
+                    ".SH SYNOPSIS\n.B llmcalc\n.I COMMAND\n[arguments] [options]\n.SH DESCRIPTION\n" + roff(kAbout) +
+                    "\n.SH COMMANDS\n";
   for (const Command& command : commands()) {
     if (command.hidden) continue;
     out += ".SS " + roff(usage_line(command)) + "\n" + roff(command.summary) + "\n";
     if (!command.description.empty()) out += ".PP\n" + roff(command.description) + "\n";
-    for (const Positional& positional : command.positionals) out += ".TP\n.I " + roff(positional.name) + "\n" + roff(positional.help) + "\n";
+    for (const Positional& positional : command.positionals)
+      out += ".TP\n.I " + roff(positional.name) + "\n" + roff(positional.help) + "\n";
     out += roff_options(command.options);
     for (const std::string& example : command.examples) out += ".PP\n.EX\n" + roff(example) + "\n.EE\n";
   }
   out += ".SH OPTIONS OF EVERY COMMAND\n" + roff_options(global_options()) + ".SH EXIT STATUS\n";
-  for (const auto& [exit, meaning] : exit_meanings) out += ".TP\n.B " + std::to_string(static_cast<int>(exit)) + "\n" + roff(meaning) + "\n";
+  for (const auto& [exit, meaning] : exit_meanings)
+    out += ".TP\n.B " + std::to_string(static_cast<int>(exit)) + "\n" + roff(meaning) + "\n";
   return out + ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nwhen set and not empty, no colour is used\n";
 }
 
@@ -86,19 +93,22 @@ std::string markdown_options(const std::vector<Option>& options) {
   for (const Option& option : options) {
     Option without_default = option;
     without_default.shown_default.clear();
-    out += "| `" + cell(option_label(option)) + "` | " + cell(explained(without_default)) + " | " + cell(option.shown_default) + " |\n";
+    out += "| `" + cell(option_label(option)) + "` | " + cell(explained(without_default)) + " | " +
+           cell(option.shown_default) + " |\n";
   }
   return out;
 }
 
 std::string reference() {
-  std::string out = "# Commands\n\n<!-- Written by `llmcalc man --format markdown`; a test compares. -->\n\n" + std::string(kAbout) + "\n";
+  std::string out = "# Commands\n\n<!-- Written by `llmcalc man --format markdown`; a test compares. -->\n\n" +
+                    std::string(kAbout) + "\n";
   for (const Command& command : commands()) {
     if (command.hidden) continue;
     out += "\n## `" + usage_line(command) + "`\n\n" + command.summary + "\n";
     if (!command.description.empty()) out += "\n" + command.description + "\n";
     if (!command.positionals.empty()) out += "\n";
-    for (const Positional& positional : command.positionals) out += "- `" + positional.name + "`: " + positional.help + "\n";
+    for (const Positional& positional : command.positionals)
+      out += "- `" + positional.name + "`: " + positional.help + "\n";
     if (!command.options.empty()) out += "\n" + markdown_options(command.options);
     if (!command.examples.empty()) out += "\n```\n";
     for (const std::string& example : command.examples) out += example + "\n";
@@ -106,7 +116,8 @@ std::string reference() {
   }
   out += "\n## Options of every command, before or after its name\n\n" + markdown_options(global_options()) +
          "\n## Exit codes\n\n| code | meaning |\n|---:|---|\n";
-  for (const auto& [exit, meaning] : exit_meanings) out += "| " + std::to_string(static_cast<int>(exit)) + " | " + meaning + " |\n";
+  for (const auto& [exit, meaning] : exit_meanings)
+    out += "| " + std::to_string(static_cast<int>(exit)) + " | " + meaning + " |\n";
   return out;
 }
 

@@ -45,7 +45,8 @@ void write_result(std::string_view text) {
   const int error = write_all(STDOUT_FILENO, text);
   if (error == 0) return;
   if (error == EPIPE) throw Error(Exit::bad_input, "standard output was closed before the result was written");
-  throw Error(Exit::bad_input, std::string("the result could not be written to standard output: ") + std::strerror(error));
+  throw Error(Exit::bad_input,
+              std::string("the result could not be written to standard output: ") + std::strerror(error));
 }
 
 void write_diagnostics(const std::vector<Diagnostic>& diagnostics) {

@@ -10,7 +10,8 @@ void write_table(const std::string& name, const report::Table& table, Output& ou
     case Format::markdown: output.out += report::markdown_table(table); break;
     case Format::csv: output.out += report::csv_table(table); break;
     case Format::json:
-      output.out += report::Json::object().set("schema", "llmcalc." + name + "/1").set(name, report::json_table(table)).dump();
+      output.out +=
+          report::Json::object().set("schema", "llmcalc." + name + "/1").set(name, report::json_table(table)).dump();
       break;
   }
 }

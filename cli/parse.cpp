@@ -65,7 +65,8 @@ void check_shape(const Words& words, const std::vector<const Option*>& options, 
     }
     if (i + 1 == words.size()) throw Error(Exit::usage, needs, help_hint(command));
     ++i;  // the value
-    if (words[i].compare(0, 2, "--") == 0) throw Error(Exit::usage, needs + "; " + quoted(words[i]) + " follows", help_hint(command));
+    if (words[i].compare(0, 2, "--") == 0)
+      throw Error(Exit::usage, needs + "; " + quoted(words[i]) + " follows", help_hint(command));
   }
 }
 
@@ -76,7 +77,8 @@ struct Split {
 };
 
 // With `prefix_only`, everything from the first word on that is no option stays in `rest`.
-Split split_options(const Words& words, const std::vector<const Option*>& options, bool prefix_only, const std::string& command) {
+Split split_options(const Words& words, const std::vector<const Option*>& options, bool prefix_only,
+                    const std::string& command) {
   check_shape(words, options, command);
   CLI::App app;
   app.set_help_flag();  // --help is an option like the others
@@ -116,8 +118,8 @@ std::pair<Words, Words> at_double_dash(const Words& words) {
   return {Words(words.begin(), mark), Words(mark + 1, words.end())};
 }
 
-void report_unknown_option(const std::string& word, const std::vector<const Option*>& options, const std::string& command,
-                           Problems& problems) {
+void report_unknown_option(const std::string& word, const std::vector<const Option*>& options,
+                           const std::string& command, Problems& problems) {
   const std::string given = word.substr(0, word.find('='));
   Words known;
   for (const Option* option : options) known.push_back("--" + option->name);
@@ -142,7 +144,8 @@ void check_choice(const std::string& what, const std::string& value, const Words
   problems.usage(what + ": unknown choice " + quoted(value), near.empty() ? all : near + " (" + all + ")");
 }
 
-void check_values(const std::vector<const Option*>& options, const std::map<std::string, Words>& values, Problems& problems) {
+void check_values(const std::vector<const Option*>& options, const std::map<std::string, Words>& values,
+                  Problems& problems) {
   for (const Option* option : options) {
     const auto given = values.find(option->name);
     if (given == values.end()) continue;
@@ -160,9 +163,11 @@ void check_values(const std::vector<const Option*>& options, const std::map<std:
 
 // Hands the words to the positionals from left to right; an optional one gets a word only when enough are there for
 // every required one (`roofline [MODEL] DEVICE` with one word: the device).
-void assign_positionals(const Command& command, const Words& words, bool all_optional, Arguments& arguments, Problems& problems) {
+void assign_positionals(const Command& command, const Words& words, bool all_optional, Arguments& arguments,
+                        Problems& problems) {
   std::size_t required_left = 0;
-  for (const Positional& positional : command.positionals) required_left += positional.required && !all_optional ? 1 : 0;
+  for (const Positional& positional : command.positionals)
+    required_left += positional.required && !all_optional ? 1 : 0;
   std::size_t next = 0;
   for (const Positional& positional : command.positionals) {
     const bool required = positional.required && !all_optional;
@@ -170,8 +175,9 @@ void assign_positionals(const Command& command, const Words& words, bool all_opt
     const std::size_t left = words.size() - next;
     if (left == 0 || (!required && left <= required_left)) {
       if (required) {
-        problems.usage("`llmcalc " + command.name + "` needs " + positional.name + ": " + positional.help,
-                       positional.choices.empty() ? help_hint(command.name) : "one of: " + joined(positional.choices, ", "));
+        problems.usage(
+            "`llmcalc " + command.name + "` needs " + positional.name + ": " + positional.help,
+            positional.choices.empty() ? help_hint(command.name) : "one of: " + joined(positional.choices, ", "));
       }
       continue;
     }
@@ -218,7 +224,9 @@ Invocation parse(const std::vector<std::string>& words) {
   for (; first < front.rest.size() && looks_like_option(front.rest[first]); ++first) {
     const std::string& word = front.rest[first];
     report_unknown_option(word, known, "", problems);
-    problems.all.back().hint = problems.all.back().hint.empty() ? "" : problems.all.back().hint + "; the options of a command stand behind its name";
+    problems.all.back().hint = problems.all.back().hint.empty()
+                                   ? ""
+                                   : problems.all.back().hint + "; the options of a command stand behind its name";
   }
   problems.throw_if_any();
   if (first == front.rest.size()) return invocation;
@@ -246,8 +254,9 @@ Invocation parse(const std::vector<std::string>& words) {
   positionals.insert(positionals.end(), behind.begin(), behind.end());
   for (const Option& option : global_options()) split.values.erase(option.name);
   invocation.arguments.values = std::move(split.values);
-  const bool all_optional = std::any_of(command.positionals_not_needed_with.begin(), command.positionals_not_needed_with.end(),
-                                        [&](const std::string& option) { return invocation.arguments.has(option); });
+  const bool all_optional =
+      std::any_of(command.positionals_not_needed_with.begin(), command.positionals_not_needed_with.end(),
+                  [&](const std::string& option) { return invocation.arguments.has(option); });
   assign_positionals(command, positionals, all_optional, invocation.arguments, problems);
   problems.throw_if_any();
   return invocation;

@@ -1,4 +1,5 @@
-// The options of one job, shared by every command that takes a job: estimate, roofline, check, compare, explain, mfu, measure.
+// The options of one job, shared by every command that takes a job: estimate, roofline, check, compare, explain, mfu,
+// measure.
 #pragma once
 
 #include <vector>

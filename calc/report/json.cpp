@@ -69,7 +69,8 @@ Json::Json(std::string_view text) : kind_(Kind::text), text_(text) {}
 
 Json& Json::set(std::string_view key, Json value) {
   if (kind_ != Kind::object) throw std::logic_error("a member was set on JSON that is no object");
-  const auto found = std::find_if(members_.begin(), members_.end(), [&](const auto& member) { return member.first == key; });
+  const auto found =
+      std::find_if(members_.begin(), members_.end(), [&](const auto& member) { return member.first == key; });
   if (found != members_.end()) {
     found->second = std::move(value);
   } else {

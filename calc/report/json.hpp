@@ -17,10 +17,10 @@ class Json {
   static Json object() { return Json(Kind::object); }
   static Json array() { return Json(Kind::array); }
 
-  Json(bool value);              // NOLINT(google-explicit-constructor): values convert as they do in JSON itself
-  Json(double value);            // NOLINT: the shortest digits that read back as the same number; must be finite
-  Json(Int128 value);            // NOLINT: all digits
-  Json(std::string_view text);   // NOLINT
+  Json(bool value);             // NOLINT(google-explicit-constructor): values convert as they do in JSON itself
+  Json(double value);           // NOLINT: the shortest digits that read back as the same number; must be finite
+  Json(Int128 value);           // NOLINT: all digits
+  Json(std::string_view text);  // NOLINT
   Json(const std::string& text) : Json(std::string_view(text)) {}  // NOLINT
   Json(const char* text) : Json(std::string_view(text)) {}         // NOLINT
   template <std::integral T>
@@ -35,8 +35,8 @@ class Json {
     for (const T& value : values) push(value);
   }
 
-  // Objects: members keep the order in which they were set; setting one again replaces its value. What does not apply is
-  // absent: an empty optional sets nothing.
+  // Objects: members keep the order in which they were set; setting one again replaces its value. What does not apply
+  // is absent: an empty optional sets nothing.
   Json& set(std::string_view key, Json value);
   template <class T>
   Json& set(std::string_view key, const std::optional<T>& value) {

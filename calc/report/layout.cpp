@@ -14,15 +14,17 @@ struct Range {
 };
 
 // Characters that take no column of their own: combining marks, joiners, variation selectors.
-constexpr Range zero_width[] = {{0x0300, 0x036F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
+constexpr Range zero_width[] = {
+    {0x0300, 0x036F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
 // Characters that take two: the wide and full-width blocks of Unicode's East Asian Width property, and emoji.
-constexpr Range double_width[] = {{0x1100, 0x115F}, {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xAC00, 0xD7A3},  {0xF900, 0xFAFF},
-                                  {0xFE30, 0xFE6F}, {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},   {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF},
-                                  {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
+constexpr Range double_width[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xAC00, 0xD7A3},
+                                  {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},
+                                  {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
 
 template <std::size_t N>
 bool in(const Range (&ranges)[N], char32_t code) {
-  return std::any_of(std::begin(ranges), std::end(ranges), [&](const Range& r) { return code >= r.first && code <= r.last; });
+  return std::any_of(std::begin(ranges), std::end(ranges),
+                     [&](const Range& r) { return code >= r.first && code <= r.last; });
 }
 
 std::size_t columns(const Utf8Character& character) {

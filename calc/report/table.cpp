@@ -51,7 +51,8 @@ void trim_right(std::string& line) { line.erase(line.find_last_not_of(' ') + 1);
 std::string key_of(const Column& column) {
   if (!column.key.empty()) return column.key;
   std::string key;
-  for (const char c : column.title) key += c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char c : column.title)
+    key += c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return key;
 }
 
@@ -119,7 +120,8 @@ std::string markdown_table(const Table& table) {
 
 std::string csv_table(const Table& table) {
   std::string out;
-  for (std::size_t c = 0; c < table.columns.size(); ++c) out += (c == 0 ? "" : ",") + csv_field(key_of(table.columns[c]));
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    out += (c == 0 ? "" : ",") + csv_field(key_of(table.columns[c]));
   out += "\n";
   for (const auto& row : table.rows) {
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
