@@ -1,6 +1,7 @@
 // `llmcalc validate FILE...`: every problem of every file, in one run.
 #include "cli/all_commands.hpp"
 #include "cli/output_table.hpp"
+#include "core/peaks.hpp"
 #include "core/validate.hpp"
 #include "read/device.hpp"
 #include "read/load.hpp"
@@ -9,13 +10,17 @@ namespace llmcalc::cli {
 
 namespace {
 
-// What kind of profile it is, after checking it; problems go to `diagnostics`.
-std::string check(const std::string& path, Diagnostics& diagnostics) {
+// What kind of profile it is, after checking it; problems go to `diagnostics`, a device that could be read to `devices`.
+std::string check(const std::string& path, std::vector<Device>& devices, Diagnostics& diagnostics) {
   const Document document = load_file(path);
   const Value* schema = document.root.find("schema");
   if (schema != nullptr && schema->text == "llmcalc.device/1") {
     const Device device = read_device(document.root, path, diagnostics);
-    if (!diagnostics.has_errors()) validate_device(device, diagnostics);
+    if (!diagnostics.has_errors()) {
+      validate_device(device, diagnostics);
+      validate_peaks(device, diagnostics);
+      devices.push_back(device);
+    }
     return "device";
   }
   load_model_document(path, diagnostics);
@@ -24,20 +29,27 @@ std::string check(const std::string& path, Diagnostics& diagnostics) {
 
 Exit run(const Arguments& arguments, Output& output) {
   std::vector<Diagnostic> errors;
+  std::vector<Device> devices;
   report::Table table{{{"file"}, {"kind"}, {"result"}}, {}};
+  const auto keep = [&](const Diagnostics& diagnostics) {
+    for (const Diagnostic& diagnostic : diagnostics.all()) {
+      (diagnostic.severity == Severity::error ? errors : output.warnings).push_back(diagnostic);
+    }
+  };
   for (const std::string& path : arguments.all("FILE")) {
     Diagnostics diagnostics;
     std::string kind;
     try {
-      kind = check(path, diagnostics);
+      kind = check(path, devices, diagnostics);
     } catch (const Error& error) {
       errors.insert(errors.end(), error.diagnostics().begin(), error.diagnostics().end());
     }
-    for (const Diagnostic& diagnostic : diagnostics.all()) {
-      (diagnostic.severity == Severity::error ? errors : output.warnings).push_back(diagnostic);
-    }
+    keep(diagnostics);
     table.rows.push_back({path, kind, diagnostics.all().empty() ? "good" : "good, with warnings"});
   }
+  Diagnostics between_files;
+  validate_names(devices, between_files);
+  keep(between_files);
   if (!errors.empty()) throw Error(Exit::bad_input, errors);
   write_table("validate", table, output);
   return Exit::done;

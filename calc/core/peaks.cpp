@@ -130,7 +130,11 @@ void validate_names(const std::vector<Device>& devices, Diagnostics& diagnostics
     std::map<std::string, bool> own;  // a name that equals an alias of the same file is one name
     own[device.name] = true;
     for (const std::string& alias : device.aliases) own[alias] = true;
-    for (const auto& [name, unused] : own) owners[name].push_back(&device);
+    for (const auto& [name, unused] : own) {
+      std::vector<const Device*>& sharing = owners[name];
+      const bool same_file = !sharing.empty() && sharing.back()->source == device.source;
+      if (!same_file) sharing.push_back(&device);
+    }
   }
   for (const auto& [name, sharing] : owners) {
     if (sharing.size() < 2) continue;

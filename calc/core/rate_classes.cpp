@@ -50,7 +50,7 @@ constexpr RateClass rate_classes[] = {
   // Per matrix engine of 256 x 256 multiply-adds, per vector engine, per GPU core.
   {"Gaudi",        {131072,    0,    0,   0,    0,   0,   0,   0,   0,   0,     0,    0,     0,     0,     0,   0}},
   {"XeHPC",        {   512,    0,    0,   0,    0,   0,   0,   0,   0,   0,     0,    0,     0,     0,     0,   0}},
-  {"AppleGPU",     {     0,    0,    0,   0,    0, 256,   0,   0,   0,   0,     0,    0,     0,     0,     0,   0}},
+  {"AppleGPU",     {     0,  256,    0,   0,    0, 256,   0,   0,   0,   0,     0,    0,     0,     0,     0,   0}},
 };
 // clang-format on
 
