@@ -10,7 +10,8 @@ namespace llmcalc::cli {
 
 namespace {
 
-// What kind of profile it is, after checking it; problems go to `diagnostics`, a device that could be read to `devices`.
+// What kind of profile it is, after checking it; problems go to `diagnostics`, a device that could be read to
+// `devices`.
 std::string check(const std::string& path, std::vector<Device>& devices, Diagnostics& diagnostics) {
   const Document document = load_file(path);
   const Value* schema = document.root.find("schema");
