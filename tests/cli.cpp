@@ -1,0 +1,121 @@
+// The frame of the command line, through the program itself: usage errors, help, exit codes, streams.
+#include "tests/catch.hpp"
+#include "tests/support/program.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using llmcalc::test::Ran;
+using llmcalc::test::run_program;
+using llmcalc::test::run_program_into;
+using llmcalc::test::run_program_into_closed_pipe;
+
+namespace {
+
+// Refused: the exit code, a word of the message, and nothing on stdout.
+void refuses(const std::vector<std::string>& arguments, int exit, const std::string& word) {
+  const Ran ran = run_program(arguments);
+  INFO(ran.err);
+  CHECK(ran.exit == exit);
+  CHECK(ran.out.empty());
+  CHECK_THAT(ran.err, ContainsSubstring("error: "));
+  CHECK_THAT(ran.err, ContainsSubstring(word));
+}
+
+}  // namespace
+
+TEST_CASE("wrong usage ends with 2, a message and an empty stdout") {
+  refuses({"estimat", "gpt2"}, 2, "did you mean estimate?");
+  refuses({"profiles/gpt2.yaml"}, 2, "llmcalc estimate profiles/gpt2.yaml");
+  refuses({"estimate"}, 2, "needs MODEL");
+  refuses({"estimate", "gpt2", "h100-sxm", "t4"}, 2, "'t4'");
+  refuses({"estimate", "gpt2", "--bach", "3"}, 2, "did you mean --batch?");
+  refuses({"estimate", "gpt2", "-b", "3"}, 2, "'-b'");
+  refuses({"estimate", "gpt2", "--batch"}, 2, "--batch needs a value");
+  refuses({"estimate", "gpt2", "--batch="}, 2, "--batch needs a value");
+  refuses({"estimate", "gpt2", "--batch", "--seq", "4"}, 2, "--batch needs a value");
+  refuses({"estimate", "gpt2", "--mtp=3"}, 2, "--mtp takes no value");
+  refuses({"estimate", "gpt2", "--attention", "flsh"}, 2, "did you mean flash?");
+  refuses({"estimate", "gpt2", "--format", "jsn"}, 2, "did you mean json?");
+  refuses({"--batch", "3", "estimate", "gpt2"}, 2, "--batch");
+  refuses({"list"}, 2, "models, devices");
+  refuses({"list", "model"}, 2, "did you mean models");
+  refuses({"help", "estimte"}, 2, "did you mean estimate?");
+}
+
+TEST_CASE("all usage errors of a line are reported together") {
+  const Ran ran = run_program({"estimate", "gpt2", "--bach", "3", "--format", "jsn", "--recompute", "ful"});
+  CHECK(ran.exit == 2);
+  CHECK_THAT(ran.err, ContainsSubstring("--bach"));
+  CHECK_THAT(ran.err, ContainsSubstring("jsn"));
+  CHECK_THAT(ran.err, ContainsSubstring("'ful'"));
+}
+
+TEST_CASE("values that no job can have name their option") {
+  refuses({"estimate", "gpt2", "--batch", "0"}, 3, "batch");
+  refuses({"estimate", "gpt2", "--batch", "-1"}, 3, "batch");
+  refuses({"estimate", "gpt2", "--batch=x"}, 3, "batch");
+  refuses({"estimate", "gpt2", "--seq", "99999999999999999999"}, 3, "seq");
+  refuses({"estimate", "gpt2", "--mfu", "140%"}, 3, "mfu");
+}
+
+TEST_CASE("help and version go to stdout") {
+  const Ran bare = run_program({});
+  CHECK(bare.exit == 0);
+  CHECK(bare.err.empty());
+  CHECK_THAT(bare.out, ContainsSubstring("Commands:"));
+  CHECK(run_program({"--help"}).out == bare.out);
+  CHECK(run_program({"help"}).out == bare.out);
+
+  const Ran help = run_program({"help", "estimate"});
+  CHECK(help.exit == 0);
+  CHECK_THAT(help.out, ContainsSubstring("--optimizer-step"));
+  CHECK_THAT(help.out, ContainsSubstring("Examples:\n  llmcalc estimate"));
+  CHECK(run_program({"estimate", "--help"}).out == help.out);
+  CHECK(run_program({"estimate", "gpt2", "-h", "--no-such-option"}).out == help.out);  // help answers first
+  CHECK(run_program({"--help", "estimate"}).out == help.out);
+
+  const Ran version = run_program({"--version"});
+  CHECK(version.exit == 0);
+  CHECK_THAT(version.out, ContainsSubstring("llmcalc "));
+  CHECK_THAT(version.out, ContainsSubstring("backends: "));
+}
+
+TEST_CASE("global options stand before or after the command") {
+  const Ran before = run_program({"--format", "json", "list", "devices"});
+  CHECK(before.exit == 0);
+  CHECK_THAT(before.out, ContainsSubstring("\"schema\": \"llmcalc.devices/1\""));
+  CHECK(run_program({"list", "devices", "--format=json"}).out == before.out);
+  CHECK(run_program({"list", "--format", "json", "--", "devices"}).out == before.out);
+  CHECK(run_program({"--format", "text", "list", "devices", "--format", "json"}).out ==
+        before.out);  // the last one counts
+}
+
+TEST_CASE("output that cannot be written is an error") {
+  for (const Ran& ran : {run_program_into("/dev/full", {"--version"}), run_program_into("", {"--version"}),
+                         run_program_into_closed_pipe({"--version"})}) {
+    CHECK(ran.exit == 3);
+    CHECK_THAT(ran.err, ContainsSubstring("standard output"));
+  }
+}
+
+TEST_CASE("a closed stdout is not mistaken for the profile that is read") {
+  const Ran ran = run_program_into("", {"validate", "profiles/gpt2.yaml"});
+  CHECK(ran.exit == 3);
+  CHECK_THAT(ran.err, ContainsSubstring("standard output"));
+}
+
+TEST_CASE("every command has a help text with an example, and is in the completions and the manual") {
+  const std::string bash = run_program({"completions", "bash"}).out;
+  const std::string zsh = run_program({"completions", "zsh"}).out;
+  const std::string fish = run_program({"completions", "fish"}).out;
+  const std::string man = run_program({"man"}).out;
+  for (const std::string name : {"estimate", "params", "list", "validate", "help"}) {
+    INFO(name);
+    CHECK_THAT(run_program({name, "--help"}).out, ContainsSubstring("Example"));
+    CHECK_THAT(bash, ContainsSubstring("\n    " + name + ") words="));
+    CHECK_THAT(zsh, ContainsSubstring("'" + name + ":"));
+    CHECK_THAT(fish, ContainsSubstring(" -a " + name + " "));
+    CHECK_THAT(man, ContainsSubstring(".SS llmcalc " + name));
+  }
+  CHECK_THAT(bash, ContainsSubstring("llama-3-8b"));
+  CHECK_THAT(bash, ContainsSubstring("--recompute) COMPREPLY=($(compgen -W 'none selective full'"));
+}
