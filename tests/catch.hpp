@@ -8,6 +8,8 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+
+using Catch::Approx;  // as version 2 has it
 #else
 #include <catch2/catch.hpp>
 
