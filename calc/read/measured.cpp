@@ -1,0 +1,86 @@
+#include "read/measured.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/fields.hpp"
+#include "core/quantity.hpp"
+
+namespace llmcalc {
+namespace {
+
+// Seconds: a bare number, or a time with its unit.
+Seconds time(Fields& fields, const char* key) {
+  const Value* value = fields.raw(key);
+  if (!value) return Seconds(0);
+  Parsed<Seconds> parsed;
+  if (value->kind == Value::Kind::integer || value->kind == Value::Kind::real) {
+    parsed.value = Seconds(fields.number(key, 0));
+  } else {
+    parsed = parse_duration(value->text);
+  }
+  if (!parsed) {
+    fields.error(key, std::move(parsed.message), "seconds, or a time with its unit");
+    return Seconds(0);
+  }
+  if (*parsed < Seconds(0)) fields.error(key, "is negative");
+  return *parsed;
+}
+
+Flops flops(Fields& fields, const char* key) {
+  const Value* value = fields.raw(key);
+  if (!value) return Flops(0);
+  Parsed<Int128> parsed = parse_large_count(value->text);
+  if (!parsed) fields.error(key, std::move(parsed.message), std::move(parsed.hint));
+  return Flops(parsed ? *parsed : 0);
+}
+
+MeasuredWorkload read_workload(const Value& map, Diagnostics& diagnostics) {
+  Fields fields(map, diagnostics, "measured.workloads");
+  MeasuredWorkload workload;
+  workload.workload = fields.text("workload", "");
+  if (workload.workload.empty()) fields.error("workload", "is required and missing");
+  workload.dtype = fields.text("dtype", "");
+  workload.flops = flops(fields, "flops");
+  workload.bytes = Bytes(fields.count_or_zero("bytes", 0));
+  workload.verified = fields.flag("verified", false);
+  workload.noisy = fields.flag("noisy", false);
+  workload.samples = fields.count_or_zero("samples", 0);
+  if (!fields.has("median")) fields.error("median", "is required and missing");
+  workload.median = time(fields, "median");
+  workload.p5 = fields.has("p5") ? time(fields, "p5") : workload.median;
+  workload.p95 = fields.has("p95") ? time(fields, "p95") : workload.median;
+  // Whatever else is a whole number is a dimension: m, n, k, batch, elements, ...
+  for (const Entry& entry : map.map) {
+    const bool known = std::find(fields.known().begin(), fields.known().end(), entry.key) != fields.known().end();
+    if (!known && entry.value.kind == Value::Kind::integer) workload.dimensions[entry.key] = entry.value.integer;
+  }
+  return workload;
+}
+
+}  // namespace
+
+void read_measured(const Value& map, Device& device, Diagnostics& diagnostics) {
+  Fields fields(map, diagnostics, "measured");
+  if (const Value* method = fields.raw("method")) {
+    for (const Entry& entry : method->map) device.measured_method[entry.key] = entry.value.text;
+  }
+  const Value* workloads = fields.raw("workloads");
+  if (!workloads) {
+    fields.error("workloads", "is required and missing");
+    return;
+  }
+  if (workloads->kind != Value::Kind::list) {
+    fields.error("workloads", "must be a list of workloads");
+    return;
+  }
+  for (const Value& item : workloads->list) {
+    if (item.kind != Value::Kind::map) {
+      diagnostics.error(item.place, "must be a map such as {workload: copy, bytes: 2048, median: 1e-3}");
+      continue;
+    }
+    device.measured.push_back(read_workload(item, diagnostics));
+  }
+}
+
+}  // namespace llmcalc

@@ -1,0 +1,41 @@
+#include "read/schema.hpp"
+
+#include "core/suggest.hpp"
+
+namespace llmcalc {
+namespace {
+
+// "llmcalc.model" of "llmcalc.model/1".
+std::string_view kind_of(std::string_view schema) { return schema.substr(0, schema.find('/')); }
+
+}  // namespace
+
+std::string schema_of(const Value& root) {
+  const Value* schema = root.find("schema");
+  return schema && schema->kind == Value::Kind::text ? schema->text : std::string();
+}
+
+void check_schema(const Value& root, std::string_view wanted, Diagnostics& diagnostics) {
+  const std::string line = "schema: " + std::string(wanted);
+  const Value* schema = root.find("schema");
+  if (!schema) {
+    Place place = root.place;
+    place.key = "schema";
+    diagnostics.error(place, "is required and missing", "begin the file with `" + line + "`");
+    return;
+  }
+  const std::string found = schema_of(root);
+  if (found == wanted) return;
+  if (found == model_schema || found == device_schema) {
+    const char* is = found == model_schema ? "a model" : "a device";
+    const char* due = wanted == model_schema ? "a model" : "a device";
+    diagnostics.error(schema->place, std::string("this is ") + is + "; " + due + " is needed here");
+  } else if (kind_of(found) == kind_of(wanted) && found.size() != kind_of(found).size()) {
+    diagnostics.error(schema->place, quoted(found) + " is a version this program does not know", "it reads " + line);
+  } else {
+    diagnostics.error(schema->place, "must be " + std::string(wanted) + ", not " + quoted(schema->text),
+                      did_you_mean(found, {std::string(model_schema), std::string(device_schema)}));
+  }
+}
+
+}  // namespace llmcalc
