@@ -9,9 +9,9 @@ find_package(nlohmann_json CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 
 function(llmcalc_package name)
-  add_library(llmcalc_dep_${name} INTERFACE)
-  target_link_libraries(llmcalc_dep_${name} INTERFACE ${ARGN})
-  add_library(llmcalc::${name} ALIAS llmcalc_dep_${name})
+  # Imported, so that the exported libraries name it and bring no copy of it.
+  add_library(llmcalc::${name} INTERFACE IMPORTED GLOBAL)
+  target_link_libraries(llmcalc::${name} INTERFACE ${ARGN})
 endfunction()
 
 llmcalc_package(json nlohmann_json::nlohmann_json)

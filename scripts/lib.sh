@@ -88,11 +88,12 @@ build() {
   if [ -e "$folder/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$ROOT" "$folder/CMakeCache.txt"; then
     rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles"
   fi
-  local arguments=(-S "$ROOT" -B "$folder" -G Ninja "$@")
+  local arguments=(-S "$ROOT" -B "$folder" -G Ninja)
   if [ ! -e "$folder/CMakeCache.txt" ]; then
-    arguments+=(-DCMAKE_BUILD_TYPE="${LLMCALC_BUILD_TYPE:-Release}")
+    arguments+=(-DCMAKE_BUILD_TYPE=Release)
     if command -v ccache >/dev/null; then arguments+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache); fi
   fi
+  arguments+=("$@")
   if { [ $# -gt 0 ] || [ ! -e "$folder/build.ninja" ]; } && ! cmake "${arguments[@]}" >"$log" 2>&1 </dev/null; then
     tail -n 40 "$log" >&2
     die 1 "configuring failed; the whole output: $log"
@@ -105,4 +106,32 @@ build() {
   [ "$target" != all ] || cp -p "$folder/.built-all" "$folder/.built-llmcalc"
   exec 9>&-
   say "llmcalc: built in $((SECONDS - started)) s"
+}
+
+# wheel PACKAGE VERSION: a pinned tool from the Python package index, under build/tools; prints the folder it is in.
+# For contributors and CI; llmcalc itself needs no Python.
+wheel() {
+  local folder=$ROOT/build/tools/$1-$2
+  if [ ! -e "$folder/.complete" ]; then
+    command -v python3 >/dev/null || die $EXIT_UNAVAILABLE "$1 $2 comes as a Python wheel, and there is no python3"
+    say "llmcalc: fetching $1 $2 into build/tools ..."
+    mkdir -p "$folder"
+    python3 -m pip install --quiet --disable-pip-version-check --target "$folder" "$1==$2" >&2 ||
+      die $EXIT_UNAVAILABLE "pip could not fetch $1 $2"
+    touch "$folder/.complete"
+  fi
+  printf '%s\n' "$folder"
+}
+
+# find_clang: the newest clang++ that is 16 or later; fails with the reason where there is none.
+find_clang() {
+  local name version
+  for name in clang++ clang++-{21..16}; do
+    version=$("$name" -dumpversion 2>/dev/null | cut -d. -f1) || continue
+    if [ -n "$version" ] && [ "$version" -ge 16 ]; then
+      printf '%s\n' "$name"
+      return 0
+    fi
+  done
+  die $EXIT_UNAVAILABLE "no clang++ 16 or later here (Debian 12: apt-get install clang-16)"
 }
