@@ -237,7 +237,7 @@ Parsed<T> fail(std::string message, std::string hint = {}) {
 
 template <class T>
 Parsed<T> not_a_number(std::string_view text) {
-  return fail<T>(trimmed(text).empty() ? "a number is missing" : quoted(trimmed(text)) + " is not a number");
+  return fail<T>(trimmed(text).empty() ? "a number is missing" : in_quotes(trimmed(text)) + " is not a number");
 }
 
 // Reads the number and its unit, which must be of the kind wanted. On failure `result` holds what to say.
@@ -248,7 +248,7 @@ std::optional<std::pair<Decimal, Unit>> with_unit(std::string_view text, UnitKin
     result = not_a_number<T>(text);
     return std::nullopt;
   }
-  const std::string shown = quoted(trimmed(text));
+  const std::string shown = in_quotes(trimmed(text));
   if (number->negative && number->digits != 0) {
     result = fail<T>(shown + " is negative");
     return std::nullopt;
@@ -261,7 +261,7 @@ std::optional<std::pair<Decimal, Unit>> with_unit(std::string_view text, UnitKin
   }
   const std::optional<Unit> unit = find_unit(number->rest);
   if (!unit) {
-    result = fail<T>(shown + " has an unknown unit " + quoted(number->rest), unit_hint(number->rest, wanted));
+    result = fail<T>(shown + " has an unknown unit " + in_quotes(number->rest), unit_hint(number->rest, wanted));
     return std::nullopt;
   }
   if (unit->kind != wanted) {
@@ -278,7 +278,7 @@ Parsed<T> parse_real(std::string_view text, UnitKind wanted, bool bare = false) 
   const auto read = with_unit(text, wanted, bare, result);
   if (!read) return result;
   const double value = real(read->first, read->second.exponent, read->second.factor);
-  if (!std::isfinite(value)) return fail<T>(quoted(trimmed(text)) + " is too large");
+  if (!std::isfinite(value)) return fail<T>(in_quotes(trimmed(text)) + " is too large");
   result.value = T(value);
   return result;
 }
@@ -299,7 +299,7 @@ Parsed<Bytes> parse_bytes(std::string_view text) {
   if (!read) return result;
   bool whole = true;
   const std::optional<Int128> value = exact(read->first, read->second.exponent, read->second.factor, whole);
-  if (!value || *value > std::numeric_limits<Count>::max()) return fail<Bytes>(quoted(trimmed(text)) + " is too large");
+  if (!value || *value > std::numeric_limits<Count>::max()) return fail<Bytes>(in_quotes(trimmed(text)) + " is too large");
   result.value = Bytes(static_cast<Count>(*value));
   return result;
 }
@@ -320,7 +320,7 @@ Parsed<FlopsPerByte> parse_intensity(std::string_view text) {
 Parsed<Int128> parse_large_count(std::string_view text) {
   const std::optional<Decimal> number = read_decimal(text);
   if (!number) return not_a_number<Int128>(text);
-  const std::string shown = quoted(trimmed(text));
+  const std::string shown = in_quotes(trimmed(text));
   const int suffix = count_suffix(number->rest);
   if (suffix < 0) {
     const std::string hint = find_unit(number->rest) ? "a bare count is needed here" : "write 4096, 1e9, 1B or 15T";
@@ -337,7 +337,7 @@ Parsed<Int128> parse_large_count(std::string_view text) {
 Parsed<Count> parse_count(std::string_view text) {
   Parsed<Int128> large = parse_large_count(text);
   if (!large) return fail<Count>(std::move(large.message), std::move(large.hint));
-  if (*large > std::numeric_limits<Count>::max()) return fail<Count>(quoted(trimmed(text)) + " is too large");
+  if (*large > std::numeric_limits<Count>::max()) return fail<Count>(in_quotes(trimmed(text)) + " is too large");
   return {static_cast<Count>(*large), {}, {}};
 }
 
@@ -345,7 +345,7 @@ Parsed<double> parse_number(std::string_view text) {
   const std::optional<Decimal> number = read_decimal(text);
   if (!number || !number->rest.empty()) return not_a_number<double>(text);
   const double value = real(*number, 0, 1);
-  if (!std::isfinite(value)) return fail<double>(quoted(trimmed(text)) + " is too large");
+  if (!std::isfinite(value)) return fail<double>(in_quotes(trimmed(text)) + " is too large");
   return {value, {}, {}};
 }
 
@@ -356,10 +356,10 @@ Parsed<double> parse_fraction(std::string_view text) {
     result.hint = "write 0.4 or 40%";
     return result;
   }
-  if (number->negative && number->digits != 0) return fail<double>(quoted(trimmed(text)) + " is negative");
+  if (number->negative && number->digits != 0) return fail<double>(in_quotes(trimmed(text)) + " is negative");
   constexpr int percent = -2;  // exponent of 10
   const double value = real(*number, number->rest.empty() ? 0 : percent, 1);
-  if (!std::isfinite(value)) return fail<double>(quoted(trimmed(text)) + " is too large");
+  if (!std::isfinite(value)) return fail<double>(in_quotes(trimmed(text)) + " is too large");
   return {value, {}, {}};
 }
 

@@ -44,14 +44,14 @@ Problem take_name(std::optional<std::string>& target, const std::string& text) {
 Problem take_choice(std::optional<std::string>& target, const std::string& text, const Names& choices) {
   if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
     const std::string near = did_you_mean(text, choices);
-    return {quoted(text) + " is not one of " + join(choices), near};
+    return {in_quotes(text) + " is not one of " + join(choices), near};
   }
   target = text;
   return {};
 }
 
 Problem take_flag(bool& target, const std::string& text) {
-  if (!text.empty() && text != "true" && text != "false") return {"must be true or false, not " + quoted(text), {}};
+  if (!text.empty() && text != "true" && text != "false") return {"must be true or false, not " + in_quotes(text), {}};
   target = text != "false";
   return {};
 }
@@ -66,13 +66,13 @@ Problem take_loss(std::optional<std::string>& target, const std::string& text) {
   }
   return text == "plain" || text == "fused"
              ? take_name(target, text)
-             : Problem{quoted(text) + " is not one of plain, chunked:n and fused", "for instance chunked:8"};
+             : Problem{in_quotes(text) + " is not one of plain, chunked:n and fused", "for instance chunked:8"};
 }
 
 Problem take_dropout(std::optional<double>& target, const std::string& text) {
   Parsed<double> parsed = parse_fraction(text);
   if (!parsed) return {std::move(parsed.message), std::move(parsed.hint)};
-  if (*parsed >= 1) return {quoted(text) + " would drop everything; a rate is below 1", {}};
+  if (*parsed >= 1) return {in_quotes(text) + " would drop everything; a rate is below 1", {}};
   target = *parsed;
   return {};
 }
@@ -82,7 +82,7 @@ Problem take_mfu(std::optional<double>& target, const std::string& text) {
   if (!parsed) return {std::move(parsed.message), std::move(parsed.hint)};
   if (*parsed <= 0) return {"must be greater than 0", {}};
   if (*parsed > 1) {
-    return {quoted(text) + " is more than the device can do; a utilization is at most 100%",
+    return {in_quotes(text) + " is more than the device can do; a utilization is at most 100%",
             "more than 100% usually means a sparse peak, a wrong number of devices, or all experts counted"};
   }
   target = *parsed;
@@ -92,7 +92,7 @@ Problem take_mfu(std::optional<double>& target, const std::string& text) {
 Problem take_price(std::optional<double>& target, const std::string& text) {
   Parsed<double> parsed = parse_number(!text.empty() && text.front() == '$' ? text.substr(1) : text);
   if (!parsed) return {std::move(parsed.message), "dollars per device-hour, for instance 3.99"};
-  if (*parsed < 0) return {quoted(text) + " is negative", {}};
+  if (*parsed < 0) return {in_quotes(text) + " is negative", {}};
   target = *parsed;
   return {};
 }

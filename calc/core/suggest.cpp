@@ -75,7 +75,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   return near.empty() ? std::string() : "did you mean " + join(near, "or") + "?";
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   static constexpr char hex[] = "0123456789abcdef";
   std::string result = "'";
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -19,7 +19,7 @@ std::vector<std::string> nearest(std::string_view name, const std::vector<std::s
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known, std::size_t most = 3);
 
 // The text in quotes for a message: shortened when long, control characters and broken UTF-8 made visible.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 // "a", "a and b", "a, b and c" (or with another last word).
 std::string join(const std::vector<std::string>& words, std::string_view last = "and");

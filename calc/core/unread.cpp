@@ -71,7 +71,7 @@ void report_unread(const Fields& fields, bool is_yaml, Diagnostics& diagnostics)
   constexpr std::size_t most_listed = 12;
   const std::size_t more = doubtful.size() > most_listed ? doubtful.size() - most_listed : 0;
   doubtful.resize(doubtful.size() - more);
-  for (std::string& key : doubtful) key = key.size() > 60 ? quoted(key) : key;
+  for (std::string& key : doubtful) key = key.size() > 60 ? in_quotes(key) : key;
   if (more > 0) doubtful.push_back(std::to_string(more) + " more");
   Place place;
   place.file = fields.map_place().file;

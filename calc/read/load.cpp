@@ -134,7 +134,7 @@ Document load_model_document(const std::string& name_or_path, Diagnostics& diagn
     if (found == models.end()) {
       const std::string near = did_you_mean(name_or_path, built_in_model_ids());
       if (looks_like_path(name_or_path)) refuse_file(name_or_path, "no such file", near);
-      throw Error(Exit::bad_input, "unknown model " + quoted(name_or_path) + ": no file and no built-in id",
+      throw Error(Exit::bad_input, "unknown model " + in_quotes(name_or_path) + ": no file and no built-in id",
                   near.empty() ? "`llmcalc list models` shows the built-in ones" : near);
     }
     document.root = read_yaml(found->text, "built-in " + id);

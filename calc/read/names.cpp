@@ -60,7 +60,7 @@ void keep_of_size(std::vector<Device>& devices, Count gigabytes) {
 [[noreturn]] void refuse_shared(const std::string& name, const std::vector<Device>& devices) {
   std::vector<std::string> ids;
   for (const Device& device : devices) ids.push_back(device.id);
-  throw Error(Exit::bad_input, quoted(name) + " is the name of " + join(ids) + "; they differ",
+  throw Error(Exit::bad_input, in_quotes(name) + " is the name of " + join(ids) + "; they differ",
               "say which: " + join(ids, "or"));
 }
 
@@ -77,7 +77,7 @@ void keep_of_size(std::vector<Device>& devices, Count gigabytes) {
     }
     hint = did_you_mean(name, names);
   }
-  throw Error(Exit::bad_input, "unknown device " + quoted(name) + ": no file, built-in id or driver's name",
+  throw Error(Exit::bad_input, "unknown device " + in_quotes(name) + ": no file, built-in id or driver's name",
               hint.empty() ? "`llmcalc list devices` shows the built-in ones" : hint);
 }
 

@@ -31,9 +31,9 @@ void check_schema(const Value& root, std::string_view wanted, Diagnostics& diagn
     const char* due = wanted == model_schema ? "a model" : "a device";
     diagnostics.error(schema->place, std::string("this is ") + is + "; " + due + " is needed here");
   } else if (kind_of(found) == kind_of(wanted) && found.size() != kind_of(found).size()) {
-    diagnostics.error(schema->place, quoted(found) + " is a version this program does not know", "it reads " + line);
+    diagnostics.error(schema->place, in_quotes(found) + " is a version this program does not know", "it reads " + line);
   } else {
-    diagnostics.error(schema->place, "must be " + std::string(wanted) + ", not " + quoted(schema->text),
+    diagnostics.error(schema->place, "must be " + std::string(wanted) + ", not " + in_quotes(schema->text),
                       did_you_mean(found, {std::string(model_schema), std::string(device_schema)}));
   }
 }
