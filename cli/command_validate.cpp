@@ -2,7 +2,6 @@
 #include "cli/all_commands.hpp"
 #include "cli/output_table.hpp"
 #include "core/peaks.hpp"
-#include "core/validate.hpp"
 #include "read/device.hpp"
 #include "read/load.hpp"
 
@@ -16,9 +15,8 @@ std::string check(const std::string& path, std::vector<Device>& devices, Diagnos
   const Document document = load_file(path);
   const Value* schema = document.root.find("schema");
   if (schema != nullptr && schema->text == "llmcalc.device/1") {
-    const Device device = read_device(document.root, path, diagnostics);
+    const Device device = read_device(document.root, path, diagnostics, Purpose::validate);
     if (!diagnostics.has_errors()) {
-      validate_device(device, diagnostics);
       validate_peaks(device, diagnostics);
       devices.push_back(device);
     }

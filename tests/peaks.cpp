@@ -20,7 +20,6 @@ Device h100() {
   device.memory_capacity = Bytes(Count{80} << 30);
   device.memory_bandwidth = BytesPerSecond(3.35e12);
   device.peak = {{"bf16", FlopsPerSecond(989.4 * tera)}, {"fp32", FlopsPerSecond(66.9 * tera)}};
-  device.sources = {{"peak", "datasheet"}, {"memory", "datasheet"}};
   return device;
 }
 
@@ -97,7 +96,7 @@ TEST_CASE("a ratio between formats that no device has is an error without units 
   CHECK_FALSE(waived.has_errors());
 }
 
-TEST_CASE("what cannot be derived, a needless waiver and missing sources are warnings") {
+TEST_CASE("what cannot be derived is a warning") {
   Device device = h100();
   device.units.reset();
   REQUIRE(problems(device).size() == 1);
@@ -108,15 +107,6 @@ TEST_CASE("what cannot be derived, a needless waiver and missing sources are war
   device.peak["fp4"] = FlopsPerSecond(1 * tera);
   REQUIRE(problems(device).size() == 1);
   CHECK_THAT(problems(device)[0].message, ContainsSubstring("fp4 is not derivable"));
-
-  device = h100();
-  device.waived["fp64"] = "capped";
-  REQUIRE(problems(device).size() == 1);
-  CHECK(problems(device)[0].place.key == "waived.fp64");
-
-  device = h100();
-  device.sources.clear();
-  CHECK(problems(device).size() == 2);  // of peak and of memory
 }
 
 TEST_CASE("an unknown rate class is an error with the nearest known one") {

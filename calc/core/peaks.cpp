@@ -28,6 +28,9 @@ constexpr Ratio plausible_ratios[] = {
     {"fp6", "fp8", 1, 2},    {"fp4", "fp8", 1, 4},    {"int8", "bf16", 0, 4},
 };
 
+// A built-in device goes by its id, another by its file.
+const std::string& label(const Device& device) { return device.id.empty() ? device.source : device.id; }
+
 Place place_of(const Device& device, std::string key) { return Place{device.source, 0, 0, std::move(key)}; }
 
 void report_peak(const Device& device, const PeakCheck& check, Diagnostics& diagnostics) {
@@ -90,7 +93,7 @@ std::vector<PeakCheck> check_peaks(const Device& device) {
 void validate_peaks(const Device& device, Diagnostics& diagnostics) {
   if (device.units && !is_rate_class(device.units->rate_class)) {
     diagnostics.error(place_of(device, "units.rate_class"),
-                      "no rate class " + quoted(device.units->rate_class) + " is known",
+                      "no rate class " + in_quotes(device.units->rate_class) + " is known",
                       did_you_mean(device.units->rate_class, rate_class_names()));
     return;
   }
@@ -111,17 +114,6 @@ void validate_peaks(const Device& device, Diagnostics& diagnostics) {
                                                       " not derivable: rate class " + device.units->rate_class +
                                                       " has no such rate");
   }
-  for (const auto& [key, reason] : device.waived) {
-    if (device.peak.count(key) == 0) {
-      diagnostics.warning(place_of(device, "waived." + key), "waives a peak that is not stated");
-    }
-  }
-  for (const char* part : {"peak", "memory"}) {
-    const bool stated = part == std::string("peak") ? !device.peak.empty() : device.memory_bandwidth.has_value();
-    if (stated && device.sources.count(part) == 0 && device.measured.empty()) {
-      diagnostics.warning(place_of(device, "sources"), std::string("no source for ") + part);
-    }
-  }
 }
 
 void validate_names(const std::vector<Device>& devices, Diagnostics& diagnostics) {
@@ -132,20 +124,20 @@ void validate_names(const std::vector<Device>& devices, Diagnostics& diagnostics
     for (const std::string& alias : device.aliases) own[alias] = true;
     for (const auto& [name, unused] : own) {
       std::vector<const Device*>& sharing = owners[name];
-      const bool same_file = !sharing.empty() && sharing.back()->source == device.source;
+      const bool same_file = !sharing.empty() && label(*sharing.back()) == label(device);
       if (!same_file) sharing.push_back(&device);
     }
   }
   for (const auto& [name, sharing] : owners) {
     if (sharing.size() < 2) continue;
     std::map<Count, int> capacities;
-    std::vector<std::string> sources;
+    std::vector<std::string> labels;
     bool told_apart = true;
     for (const Device* device : sharing) {
       told_apart = told_apart && ++capacities[device->memory_capacity.value()] == 1;
-      sources.push_back(device->source);
+      labels.push_back(label(*device));
     }
-    const std::string message = quoted(name) + " is the name of " + join(sources);
+    const std::string message = in_quotes(name) + " is the name of " + join(labels);
     const Place place = place_of(*sharing.back(), "aliases");
     if (told_apart) {
       diagnostics.warning(place, message + "; alone it is refused, with the memory size it is not");

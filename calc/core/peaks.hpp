@@ -35,7 +35,7 @@ std::vector<PeakCheck> check_peaks(const Device& device);
 
 // Adds an error for each stated peak that disagrees (twice the derived one: most likely a figure with sparsity), for an
 // unknown rate class and for a ratio between two formats that no matrix unit has; a warning for peaks that cannot be
-// derived, a waiver that nothing needs, and missing sources.
+// derived.
 void validate_peaks(const Device& device, Diagnostics& diagnostics);
 
 // Adds a warning for a name that two devices share and their memory sizes tell apart, an error where nothing does.
