@@ -130,7 +130,7 @@ Traced log_of(const Traced& x) {
   return unary(Op::log, x, dim::none, [](const Number& value) { return log(value); });
 }
 
-Traced formula::exp_of(const Traced& x) {
+Traced exp_of(const Traced& x) {
   require_plain(x, "the exponential");
   return unary(Op::exp, x, dim::none, [](const Number& value) { return exp(value); });
 }

@@ -106,6 +106,10 @@ inline double log_of(double x) { return std::log(x); }
 inline Number log_of(const Number& x) { return log(x); }
 Traced log_of(const Traced& x);  // natural, of a plain number
 
+inline double exp_of(double x) { return std::exp(x); }
+inline Number exp_of(const Number& x) { return exp(x); }
+Traced exp_of(const Traced& x);
+
 inline double floor_of(double x) { return std::floor(x); }
 inline Number floor_of(const Number& x) { return floor(x); }
 Traced floor_of(const Traced& x);
@@ -164,7 +168,6 @@ struct List {
 namespace formula {
 Traced make_sum(std::string_view index, const Traced& count, Traced general_term, std::vector<Traced> terms);
 Traced ceil_of(const Traced& x);
-Traced exp_of(const Traced& x);  // undoes log_of
 
 // The value of `x` as a number of terms: a whole number from 1 to `largest_sum`, else Error(bad_input).
 constexpr Count largest_sum = 100000;

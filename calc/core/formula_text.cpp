@@ -35,8 +35,8 @@ class Printer {
       case Op::constant: return constant(node);
       case Op::symbol: return symbol(node);
       case Op::add: return {operand(node, 0, sum_like) + " + " + operand(node, 1, sum_like), sum_like};
-      case Op::subtract: return {operand(node, 0, sum_like) + " − " + operand(node, 1, product_like), sum_like};
-      case Op::multiply: return {operand(node, 0, product_like) + " · " + operand(node, 1, product_like), product_like};
+      case Op::subtract: return subtract(node);
+      case Op::multiply: return multiply(node);
       case Op::divide: return divide(node);
       case Op::power: return {operand(node, 0, tight) + superscript(node.exponent), tight};
       case Op::root: return {"√(" + operand(node, 0, loose) + ")", tight};
@@ -65,6 +65,19 @@ class Printer {
     if (!with_values_) return {node.name, tight};
     const bool negative = node.value && *node.value < Number(0);
     return {node.shown, negative ? sum_like : tight};
+  }
+
+  // 0 − x stands as −x.
+  Printed subtract(const Node& node) const {
+    const Node& left = *node.children[0];
+    const bool negation = left.op == Op::constant && *left.value == Number(0);
+    return {(negation ? "−" : operand(node, 0, sum_like) + " − ") + operand(node, 1, product_like), sum_like};
+  }
+
+  // (a / b) · c keeps its parentheses: a / b · c could be misread.
+  Printed multiply(const Node& node) const {
+    const int left = node.children[0]->op == Op::divide ? tight : product_like;
+    return {operand(node, 0, left) + " · " + operand(node, 1, product_like), product_like};
   }
 
   // a / (b · c): the divisor gets parentheses unless it is a single thing; (a / b) / c stands as a / (b · c).

@@ -46,6 +46,31 @@ Number Number::fraction(Int128 numerator, Int128 denominator) {
   return result;
 }
 
+Number Number::as_written(double value) {
+  const Number plain(value);
+  if (plain.is_integer()) return plain;
+  char buffer[64];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
+  Int128 digits = 0;
+  int exponent = 0;
+  bool point = false;
+  const char* at = buffer;
+  for (; at != end && *at != 'e'; ++at) {
+    if (*at == '.') {
+      point = true;
+    } else if (*at != '-') {
+      digits = digits * 10 + (*at - '0');  // at most 17 digits
+      exponent -= point;
+    }
+  }
+  exponent += std::atoi(std::string(at + 1, static_cast<const char*>(end)).c_str());
+  constexpr int largest_power = 30;  // of ten, with 17 digits inside 128 bits only where it divides
+  if (exponent >= 0 || exponent < -largest_power) return plain;
+  Int128 denominator = 1;
+  for (; exponent < 0; ++exponent) denominator *= 10;
+  return fraction(value < 0 ? -digits : digits, denominator);
+}
+
 double Number::as_double() const {
   if (!exact_) return real_;
   if (denominator_ == 1) return static_cast<double>(numerator_);

@@ -12,15 +12,18 @@ namespace llmcalc {
 class Number {
  public:
   Number() = default;
-  Number(int value) : numerator_(value) {}            // implicit: formulas mix numbers and literals
-  Number(Count value) : numerator_(value) {}          // NOLINT(google-explicit-constructor)
-  Number(long long value) : numerator_(value) {}      // NOLINT(google-explicit-constructor)
-  Number(Int128 value) : numerator_(value) {}         // NOLINT(google-explicit-constructor)
+  Number(int value) : numerator_(value) {}        // NOLINT(google-explicit-constructor): formulas mix both
+  Number(Count value) : numerator_(value) {}      // NOLINT(google-explicit-constructor)
+  Number(long long value) : numerator_(value) {}  // NOLINT(google-explicit-constructor)
+  Number(Int128 value) : numerator_(value) {}     // NOLINT(google-explicit-constructor)
   // A whole double below 2^63 is exact; any other is a real. Infinity and NaN are refused (std::domain_error).
-  Number(double value);                               // NOLINT(google-explicit-constructor)
+  Number(double value);  // NOLINT(google-explicit-constructor)
 
   // `numerator / denominator`, reduced. Throws std::domain_error when the denominator is 0.
   static Number fraction(Int128 numerator, Int128 denominator);
+
+  // The decimal fraction that the double's shortest text spells: 0.4 is 2/5. What a typed number meant.
+  static Number as_written(double value);
 
   bool is_exact() const { return exact_; }
   bool is_integer() const { return exact_ && denominator_ == 1; }
