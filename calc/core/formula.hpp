@@ -154,6 +154,14 @@ struct List {
   std::vector<N> items;
 
   Count size() const { return static_cast<Count>(items.size()); }
+  // The size as a number in a formula, with the sign it has there.
+  N count(std::string_view sign) const {
+    if constexpr (std::is_same_v<N, Traced>) {
+      return Traced::symbol(std::string(sign), Number(size()), dim::none);
+    } else {
+      return static_cast<N>(size());
+    }
+  }
   N operator[](Index index) const {
     if constexpr (std::is_same_v<N, Traced>) {
       if (index.position == 0) {

@@ -74,9 +74,11 @@ class Printer {
     return {(negation ? "−" : operand(node, 0, sum_like) + " − ") + operand(node, 1, product_like), sum_like};
   }
 
-  // (a / b) · c keeps its parentheses: a / b · c could be misread.
+  // (a / b) · c keeps its parentheses: a / b · c could be misread. A factor 1, there for its unit, is not shown.
   Printed multiply(const Node& node) const {
-    const int left = node.children[0]->op == Op::divide ? tight : product_like;
+    const Node& first = *node.children[0];
+    if (first.op == Op::constant && *first.value == Number(1)) return print(*node.children[1]);
+    const int left = first.op == Op::divide ? tight : product_like;
     return {operand(node, 0, left) + " · " + operand(node, 1, product_like), product_like};
   }
 

@@ -24,12 +24,12 @@ std::string folded(std::string_view text) {
   return result;
 }
 
-// How far a name is from a known one. Ids end in variants ("h100-sxm"), so a name may also be meant for the part
-// before the first dash, or be the beginning of the id; that counts as one slip.
+// How far a name is from a known one. Ids end in variants ("h100-sxm"): a name that is all of the beginning is what was
+// meant, one that is near to the beginning or part of it costs one slip more.
 std::size_t score(std::string_view name, std::string_view known) {
   std::size_t best = edit_distance(name, known);
   const std::string a = folded(name), b = folded(known);
-  if (a.size() >= 2 && b.rfind(a, 0) == 0) best = std::min<std::size_t>(best, 1);
+  if (a.size() >= 2 && b.size() > a.size() && b.rfind(a, 0) == 0) best = std::min<std::size_t>(best, b[a.size()] != '-');
   const std::size_t dash = known.find('-');
   if (dash != std::string_view::npos && dash >= 2) best = std::min(best, edit_distance(name, known.substr(0, dash)) + 1);
   return best;

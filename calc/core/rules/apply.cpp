@@ -289,7 +289,7 @@ class Application {
     RuleValue result{key, sign, meaning, unit, value, sign + " = " + formula::symbolic(expression),
                      formula::substituted(expression), rule::long_text(kind, unit, value), {}};
     if (kind == SymbolKind::whole && !value.is_integer()) {
-      result.note = "not a whole number: at least " + to_text(ceil(value)) + " are needed to reach the result";
+      result.note = "not a whole number: between " + to_text(floor(value)) + " and " + to_text(ceil(value));
     }
     return result;
   }

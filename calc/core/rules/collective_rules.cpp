@@ -55,7 +55,7 @@ std::vector<Rule> batch_rules() {
        .example = "sizes=4,4,2",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
          const List<Traced>& sizes = in.list("sizes");
-         std::vector<Traced> values{sum<Traced>("i", Traced(sizes.size()), [&](Index i) { return sizes[i]; })};
+         std::vector<Traced> values{total(sizes)};
          for (Count i = 1; i <= sizes.size(); ++i) values.push_back(micro_batch_weight(sizes, Index{"i", i}));
          return values;
        }},

@@ -23,7 +23,7 @@ std::vector<Rule> gradient_rules() {
          return {gradient_step(in["weight"], in["gradient"], in["rate"])};
        }},
       {.name = "squared_error_step",
-       .title = "One step on a squared error, from data to new loss",
+       .title = "One step on a squared error",
        .symbols = {{"weight", "w", "weight before", dim::none, any, "1"},
                    {"x", "x", "input", dim::none, any, "3"},
                    {"y", "y", "target", dim::none, any, "6"},
@@ -32,7 +32,7 @@ std::vector<Rule> gradient_rules() {
                    {"gradient", "g", "gradient", dim::none, any},
                    {"loss", "ℓ", "loss before", dim::none, SymbolKind::zero_up},
                    {"new_loss", "ℓ'", "loss after", dim::none, SymbolKind::zero_up}},
-       .scope = "One sample, prediction w · x, loss (w · x − y)², gradient 2 x (w · x − y).",
+       .scope = "From data to the new loss: one sample, prediction w · x, loss (w · x − y)², gradient 2 x (w · x − y).",
        .caution = "x = 3 and y = 6 are the numbers that turn w = 1 into a loss of 9 and a gradient of −18.",
        .source = "derived: the derivative of (w · x − y)² with respect to w",
        .example = "rate=0.05",

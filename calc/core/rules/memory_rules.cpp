@@ -17,7 +17,7 @@ constexpr RuleSymbol moments{"moments", "b_o", "optimizer states: two moments of
 std::vector<Rule> state_rules() {
   return {
       {.name = "16n",
-       .title = "Weights, gradients and optimizer states",
+       .title = "Weights, gradients, optimizer states",
        .symbols = {parameters, weight, gradient, master, moments},
        .results = {{"bytes", "M", "model states", dim::byte, zero_up}},
        .scope = "What is there all the time, on one device and unsharded; recipe= sets the four widths together.",

@@ -51,11 +51,11 @@ std::vector<Rule> attention_rules() {
          return {six_nd_attention(in["parameters"], in["tokens"], in["layers"], in["width"], in["seq"])};
        }},
       {.name = "attention_flops",
-       .title = "FLOPs of attention's two products, forward, one sequence",
+       .title = "FLOPs of attention, forward",
        .symbols = {seq, attention_width, one_layer},
        .results = {{"full", "F_full", "every token with every token", dim::flop, whole},
                    {"causal", "F_causal", "tokens with those before them: half of it", dim::flop, whole}},
-       .scope = "Scores and weighted sum; grouped kv heads change nothing here. Backward is twice as much.",
+       .scope = "Scores and weighted sum of one sequence; grouped kv heads change nothing here. Backward is twice as much.",
        .caution = "The projections belong to the parameters, not here. Eager kernels execute the full square even when "
                   "half of it is masked.",
        .source = "derived: 2 products · 2 FLOPs · T² pairs · h_q",
@@ -64,13 +64,13 @@ std::vector<Rule> attention_rules() {
          return {attention_full(in["seq"], in["width"], in["layers"]), attention_causal(in["seq"], in["width"], in["layers"])};
        }},
       {.name = "attention_window_flops",
-       .title = "FLOPs of causal attention with a sliding window, forward, one sequence",
+       .title = "FLOPs of windowed attention, forward",
        .symbols = {seq,
                    {"window", "W", "tokens a token looks back at, itself included", dim::token, whole},
                    attention_width,
                    one_layer},
        .results = {{"flops", "F", "scores and weighted sum", dim::flop, whole}},
-       .scope = "Layers that all have the same window.",
+       .scope = "One sequence; layers that all have the same window.",
        .caution = "Counts W · T − W²/2 pairs; with the diagonal counted in full it is W · T − W · (W − 1) / 2.",
        .source = "derived: the causal triangle, cut off below the window",
        .example = "seq=8192 window=4096 width=4096 layers=32",
@@ -90,7 +90,7 @@ std::vector<Rule> attention_rules() {
          return {transformer_flops(in["passes"], in["batch"], in["seq"], in["layers"], in["hidden"], in["vocab"])};
        }},
       {.name = "lora_flops",
-       .title = "FLOPs of fine-tuning with a frozen base",
+       .title = "FLOPs of LoRA fine-tuning",
        .symbols = {{"frozen", "N_f", "frozen parameters", dim::parameter, whole},
                    {"trained", "N_t", "trained parameters", dim::parameter, SymbolKind::whole_0},
                    tokens},
@@ -135,7 +135,7 @@ std::vector<Rule> parameter_rules() {
          return {llama_parameters(in["layers"], in["hidden"], in["width"], in["kv_width"], in["ffn"], in["vocab"], in["tables"])};
        }},
       {.name = "moe_active",
-       .title = "Active parameters of a mixture of experts",
+       .title = "Active parameters of an MoE",
        .symbols = {{"shared", "N_s", "parameters that every token uses", dim::parameter, whole},
                    {"expert", "N_e", "parameters of one routed expert, all layers together", dim::parameter, whole},
                    {"active_experts", "K", "experts a token is sent to", dim::none, whole}},

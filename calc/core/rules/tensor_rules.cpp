@@ -44,7 +44,7 @@ std::vector<Rule> tensor_rules() {
          return {matmul_flops(in["m"], in["n"], in["k"]), matmul_flops_exact(in["m"], in["n"], in["k"])};
        }},
       {.name = "matmul_intensity",
-       .title = "Arithmetic intensity of a matrix product",
+       .title = "Intensity of a matrix product",
        .symbols = {m, n, k, value_width},
        .results = {{"intensity", "I", "FLOPs for each byte moved", dim::flop / dim::byte, SymbolKind::positive},
                    {"bytes", "bytes", "both inputs read and the result written once", dim::byte, SymbolKind::positive}},

@@ -1,0 +1,38 @@
+// The frame all decoder-only language models share: embed, layers, norm, head, loss. A family fills in the parts.
+#pragma once
+
+#include "core/layer_runs.hpp"
+#include "core/model.hpp"
+
+namespace llmcalc {
+
+
+// Tensors every layer is handed: made once a pass.
+struct Shared {
+  Tensor cos, sin;     // rotary tables (1, T, rotary size)
+  Tensor mask;         // of full-attention layers; undefined: the kernel's own causal rule
+  Tensor window_mask;  // of windowed layers
+};
+
+class Decoder : public Model {
+ public:
+  Tensor forward(Trace& t, const Job& job, std::uint64_t& loss_begins) const override;
+
+ protected:
+  // Ids (B, T) to hidden states (B, T, H).
+  virtual Tensor embed(Trace& t, const Job& job, const Tensor& ids) const = 0;
+  virtual Shared share(Trace& t, const Job& job, const Tensor& hidden) const = 0;
+  virtual Tensor layer(Trace& t, const Job& job, Count index, const Tensor& hidden, const Shared& shared) const = 0;
+  // The last norm and the head: logits (B, T, V).
+  virtual Tensor head(Trace& t, const Job& job, const Tensor& hidden) const = 0;
+
+  // Layers alike in turn. Default: all are alike.
+  virtual std::vector<LayerRun> runs() const { return {{info.layers, 1}}; }
+  // Whether a recomputed layer takes the mask as a positional argument, and so keeps it.
+  virtual bool mask_is_kept_by_recomputation() const { return false; }
+};
+
+// The loss as transformers computes it for causal language models: float32 logits, labels shifted by one.
+Tensor causal_lm_loss(Trace& t, const Tensor& logits, const Tensor& labels);
+
+}  // namespace llmcalc

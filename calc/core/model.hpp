@@ -1,0 +1,81 @@
+// A model as the engine sees it: its parameters, and a function that runs it on tensors without data.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/fields.hpp"
+#include "core/ops/attention.hpp"
+#include "core/parameters.hpp"
+#include "core/trace.hpp"
+
+namespace llmcalc {
+
+enum class Implementation : unsigned char { transformers, fused, megatron };
+enum class Recompute : unsigned char { none, selective, full };
+
+struct LossForm {
+  enum class Kind : unsigned char { plain, chunked, fused } kind = Kind::plain;
+  Count chunks = 1;
+};
+
+// One micro-batch and how it is run: what a model's forward function depends on besides its own sizes.
+struct Job {
+  Count batch = 1, seq = 1;
+  std::vector<Count> lengths;  // packed documents; empty: one document
+  AttentionKernel attention = AttentionKernel::flash;
+  Recompute recompute = Recompute::none;
+  Implementation implementation = Implementation::transformers;
+  LossForm loss;
+  std::optional<double> dropout;  // overrides every rate of the model
+
+  double rate(double models) const { return dropout.value_or(models); }
+};
+
+// The attention of one kind of layer, for choosing a kernel and counting pairs.
+struct AttentionTraits {
+  Count heads = 0, kv_heads = 0, qk_size = 0, v_size = 0;
+  std::optional<Count> window;  // sliding window, in tokens
+  bool causal = true;
+  bool has_fused_path = true;   // false: the library has only its own (soft-capped scores, sinks, ALiBi ...)
+  std::string why_not_fused;
+};
+
+struct ModelInfo {
+  std::string architecture;  // "llama"
+  Count hidden = 0, layers = 0, vocabulary = 0, max_seq = 0;
+  std::vector<AttentionTraits> attention;  // one per distinct kind; empty: no attention at all
+  bool mixture_of_experts = false;
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  Parameters parameters;
+  ModelInfo info;
+
+  // Forward pass with the loss of next-token prediction for (batch, seq) token ids; the phase goes from forward to loss.
+  // Returns the loss; `loss_begins` receives the sequence number of the first node of the loss.
+  virtual Tensor forward(Trace& t, const Job& job, std::uint64_t& loss_begins) const = 0;
+};
+
+// How far the numbers of an architecture are checked (docs/reference/architectures.md).
+enum class Status : unsigned char { verified, counted, approximate };
+std::string_view name_of(Status status);
+
+struct Architecture {
+  std::string_view name;     // transformers' model_type
+  Status status;
+  std::string_view summary;  // what sets it apart, in a few words
+  std::unique_ptr<Model> (*build)(Fields& fields);
+};
+
+// Every architecture there is, one row each (architectures.cpp).
+const std::vector<Architecture>& architectures();
+// nullptr when there is none of that name.
+const Architecture* architecture_named(std::string_view name);
+
+}  // namespace llmcalc
