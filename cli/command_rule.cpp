@@ -15,8 +15,8 @@ using report::Json;
 
 report::Table rule_table() {
   report::Table table;
-  table.columns = {{"name"}, {"formula"}, {"gives"}};
-  for (const Rule& rule : rules()) table.rows.push_back({rule.name, rule_formulas(rule).front(), rule.title});
+  table.columns = {{"name"}, {"gives"}, {"formula"}};
+  for (const Rule& rule : rules()) table.rows.push_back({rule.name, rule.title, rule_formulas(rule).front()});
   return table;
 }
 
@@ -106,7 +106,12 @@ std::string to_text(const RuleAnswer& answer) {
     text += "  " + report::pad_right(input.symbol->sign, sign_width) + " = " + report::pad_right(input.text, value_width) +
             "  " + input.symbol->meaning + (input.assumed ? " (assumed)" : "") + "\n";
   }
-  for (const RuleValue& value : answer.values) text += "\n  " + value.meaning + ":\n" + derivation(value, "  ");
+  std::string heading;
+  for (const RuleValue& value : answer.values) {
+    text += value.meaning == heading ? "\n" : "\n  " + value.meaning + ":\n";
+    text += derivation(value, "  ");
+    heading = value.meaning;
+  }
   return text + "\n" + paragraph("Scope:", rule.scope) + paragraph("Caution:", rule.caution) +
          paragraph("Source:", rule.source);
 }

@@ -38,7 +38,7 @@ class Printer {
       case Op::subtract: return subtract(node);
       case Op::multiply: return multiply(node);
       case Op::divide: return divide(node);
-      case Op::power: return {operand(node, 0, tight) + superscript(node.exponent), tight};
+      case Op::power: return power(node);
       case Op::root: return {"√(" + operand(node, 0, loose) + ")", tight};
       case Op::log: return {"ln(" + operand(node, 0, loose) + ")", tight};
       case Op::exp: return {"exp(" + operand(node, 0, loose) + ")", tight};
@@ -65,6 +65,13 @@ class Printer {
     if (!with_values_) return {node.name, tight};
     const bool negative = node.value && *node.value < Number(0);
     return {node.shown, negative ? sum_like : tight};
+  }
+
+  // A value with its unit needs parentheses: (8 tokens)².
+  Printed power(const Node& node) const {
+    std::string base = operand(node, 0, tight);
+    if (node.children[0]->op == Op::symbol && base.find(' ') != std::string::npos) base = "(" + base + ")";
+    return {base + superscript(node.exponent), tight};
   }
 
   // 0 − x stands as −x.
@@ -96,7 +103,7 @@ class Printer {
   Printed sum(const Node& node) const {
     const std::size_t terms = node.children.size() - 2;
     if (!with_values_ || terms == 0) {
-      return {"Σ_{" + node.name + "=1.." + operand(node, 0, loose) + "} " + operand(node, 1, product_like), product_like};
+      return {"Σ_{" + node.name + "=1.." + operand(node, 0, loose) + "} " + operand(node, 1, product_like), sum_like};
     }
     const auto term = [&](std::size_t i) { return operand(node, 2 + i, sum_like); };
     bool alike = true;

@@ -178,7 +178,7 @@ std::string grouped(const std::string& digits) {
   std::string text;
   for (std::size_t i = 0; i < digits.size(); ++i) {
     const std::size_t left = digits.size() - i;
-    if (i > 0 && left % 3 == 0 && digits[i - 1] != '-') text += ',';
+    if (i > 0 && left % 3 == 0) text += ',';
     text += digits[i];
   }
   return text;
@@ -187,6 +187,7 @@ std::string grouped(const std::string& digits) {
 }  // namespace
 
 std::string to_text(const Number& x, int digits) {
+  if (x < Number(0)) return "−" + to_text(Number(-1) * x, digits);
   if (x.is_integer()) {
     const std::string all = to_string(x.integer());
     const std::size_t last = all.find_last_not_of('0');
@@ -194,20 +195,18 @@ std::string to_text(const Number& x, int digits) {
     constexpr std::size_t many_zeros = 7;  // 1,500,000 reads well; 60,000,000,000 does not
     if (zeros >= many_zeros) {
       std::string mantissa = all.substr(0, all.size() - zeros);
-      const std::string power = "10" + superscript(static_cast<int>(all.size() - 1 - (all[0] == '-' ? 1 : 0)));
+      const std::string power = "10" + superscript(static_cast<int>(all.size()) - 1);
       if (mantissa == "1") return power;
-      if (mantissa == "-1") return "-" + power;
-      if (mantissa.size() > 1 + (mantissa[0] == '-' ? 1u : 0u)) mantissa.insert(mantissa[0] == '-' ? 2 : 1, ".");
+      if (mantissa.size() > 1) mantissa.insert(1, ".");
       return mantissa + "·" + power;
     }
     return grouped(all);
   }
   char buffer[64];
   const double value = x.as_double();
-  const double size = std::fabs(value);
   constexpr double plain_below = 1e7;
   constexpr double plain_above = 1e-4;
-  if (size != 0 && (size >= plain_below || size < plain_above)) {
+  if (value != 0 && (value >= plain_below || value < plain_above)) {
     std::snprintf(buffer, sizeof buffer, "%.*e", digits - 1, value);
     std::string text(buffer);
     const std::size_t e = text.find('e');

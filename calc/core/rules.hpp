@@ -16,7 +16,8 @@ namespace llmcalc {
 enum class SymbolKind {
   whole,     // 1, 2, 3, ...: 4096, 1B, 15T, 1e9
   whole_0,   // the same, or 0
-  share,     // above 0, at most 1: 0.4, 40%
+  share,     // above 0, at most 1, shown in percent: 0.4, 40%
+  fraction,  // the same, shown as a fraction
   positive,  // above 0, in its unit
   zero_up,   // 0 or above, in its unit
   any,       // any real, in its unit

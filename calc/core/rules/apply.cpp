@@ -1,5 +1,6 @@
 // Computing a rule from what was given: which symbols it takes, what is missing, forward or solved for one symbol.
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/rules.hpp"
@@ -171,10 +172,14 @@ class Application {
     }
   }
 
-  static std::string described(const RuleSymbol& symbol) {
-    std::string text = std::string(symbol.key) + " (" + symbol.meaning;
-    if (!symbol.unit.is_none()) text += ", " + in_words(symbol.unit);
-    return text + ")";
+  // "achieved: a compute rate (FLOP/s, TFLOP/s); peak: ..."
+  static std::string described(const std::vector<Leaf*>& leaves) {
+    std::string text;
+    for (const Leaf* leaf : leaves) {
+      if (!text.empty()) text += "; ";
+      text += std::string(leaf->symbol->key) + ": " + rule::due_text(*leaf->symbol);
+    }
+    return text;
   }
 
   std::string example() const { return "for example: llmcalc rule " + std::string(rule_.name) + " " + rule_.example; }
@@ -188,11 +193,9 @@ class Application {
       if (text == nullptr && *leaf.symbol->default_text == '\0') missing.push_back(&leaf);
       if (leaf.assumed) assumed.push_back(&leaf);
     }
-    std::vector<std::string> names;
-    for (const Leaf* leaf : missing) names.push_back(described(*leaf->symbol));
     if (target_ == nullptr) {
       if (!missing.empty()) {
-        problems_.error({}, "missing: " + join(names), example());
+        problems_.error({}, "missing: " + described(missing), example());
       } else if (!marked_.empty()) {
         std::vector<std::string> results;
         for (const RuleResult& result : rule_.results) results.emplace_back(result.key);
@@ -201,8 +204,8 @@ class Application {
       return;
     }
     if (marked_.size() + missing.size() > 1) {
-      for (const Leaf* leaf : marked_) names.push_back(described(*leaf->symbol));
-      problems_.error({}, "too many unknowns: " + join(names), "leave out one symbol only, and it is solved for");
+      missing.insert(missing.end(), marked_.begin(), marked_.end());
+      problems_.error({}, "too many unknowns: " + described(missing), "leave out one symbol only, and it is solved for");
       return;
     }
     if (!marked_.empty()) unknown_ = marked_.front();
@@ -214,8 +217,8 @@ class Application {
     }
     if (unknown_ == nullptr) {
       problems_.error({}, "nothing is left to solve for: " + std::string(target_->key) + " is given and so is everything else",
-                      "write ? for the one to solve for" +
-                          (assumed.empty() ? std::string() : ": " + std::string(assumed.front()->symbol->key) + "=?"));
+                      assumed.empty() ? std::string("leave out the symbol to solve for")
+                                      : "write ? for the one to solve for: " + std::string(assumed.front()->symbol->key) + "=?");
     } else if (unknown_->symbol->kind == SymbolKind::wholes) {
       problems_.error(at(unknown_->symbol->key), "a list cannot be solved for");
     }
@@ -272,19 +275,29 @@ class Application {
       answer.solved_for = symbol.key;
       answer.values.push_back(value_of(symbol.key, symbol.sign, symbol.meaning, symbol.unit, symbol.kind, solved));
     } catch (const formula::Unsolvable& problem) {
-      throw Error(Exit::bad_input, std::string(rule_.name) + " cannot be solved for " + symbol.key + " with this " +
+      throw Error(Exit::bad_input, std::string(rule_.name) + " cannot be solved for " + symbol.key + " from " +
                                        target_->key + ": " + problem.what(),
                   "the formula is " + std::string(target_->sign) + " = " + formula::symbolic(results[index]));
     }
   }
 
+  // A count that went through a root or a rounded decimal is whole but for that rounding.
+  static Number whole_if_nearly(SymbolKind kind, const Number& value) {
+    if (value.is_integer() || (kind != SymbolKind::whole && kind != SymbolKind::whole_0)) return value;
+    const Number nearest = floor(value + Number::fraction(1, 2));
+    constexpr double relative = 1e-12;
+    constexpr double absolute = 1e-6;
+    const double distance = std::fabs((value - nearest).as_double());
+    return distance <= std::min(absolute, relative * nearest.as_double()) ? nearest : value;
+  }
+
   RuleValue value_of(const std::string& key, const std::string& sign, const char* meaning, Dimension unit, SymbolKind kind,
                      const Traced& expression) const {
-    const Number& value = expression.value();
+    const Number value = whole_if_nearly(kind, expression.value());
     const std::string problem = rule::range_problem(kind, value);
     if (!problem.empty()) {
       throw Error(Exit::bad_input, key + " comes out as " + rule::short_text(kind, unit, value) + ", but " + problem,
-                  rule_.caution);
+                  key == "mfu" ? rule_named("mfu").caution : rule_.caution);
     }
     RuleValue result{key, sign, meaning, unit, value, sign + " = " + formula::symbolic(expression),
                      formula::substituted(expression), rule::long_text(kind, unit, value), {}};

@@ -47,7 +47,7 @@ std::vector<Rule> batch_rules() {
        .title = "Weights of unequal micro-batches",
        .symbols = {{"sizes", "n", "samples (or counted tokens) of each micro-batch", dim::none, SymbolKind::wholes}},
        .results = {{"total", "n_all", "samples in all", dim::none, whole},
-                   {"weight", "w", "factor of the mean loss of that micro-batch", dim::none, SymbolKind::share}},
+                   {"weight", "w", "factor of the mean loss of that micro-batch", dim::none, SymbolKind::fraction}},
        .scope = "Gradient accumulation where each micro-batch's loss is a mean.",
        .caution = "Dividing by the number of micro-batches gives small ones too much say; for language models count the "
                   "tokens that enter the loss, not the sequences.",
@@ -55,8 +55,9 @@ std::vector<Rule> batch_rules() {
        .example = "sizes=4,4,2",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
          const List<Traced>& sizes = in.list("sizes");
-         std::vector<Traced> values{total(sizes)};
-         for (Count i = 1; i <= sizes.size(); ++i) values.push_back(micro_batch_weight(sizes, Index{"i", i}));
+         const Traced all = total(sizes);
+         std::vector<Traced> values{all};
+         for (Count i = 1; i <= sizes.size(); ++i) values.push_back(quotient(sizes[Index{"i", i}], all));
          return values;
        }},
       {.name = "pipeline_bubble",

@@ -49,7 +49,7 @@ std::vector<Rule> loss_rules() {
   return {
       {.name = "cross_entropy",
        .title = "Cross-entropy of one token",
-       .symbols = {{"p", "p", "probability that the model gives the right token", dim::none, SymbolKind::share}},
+       .symbols = {{"p", "p", "probability that the model gives the right token", dim::none, SymbolKind::fraction}},
        .results = {{"loss", "ℓ", "loss in nats", dim::none, SymbolKind::zero_up}},
        .scope = "One position; the loss of a batch is the mean over positions.",
        .caution = "Natural logarithm. In bits it is 1.44 times as much.",

@@ -251,15 +251,10 @@ N xavier(const N& fan_in) { return 1 / root_of(fan_in); }
 template <class N>
 N glorot(const N& fan_in, const N& fan_out) { return root_of(2 / (fan_in + fan_out)); }
 
+// Samples in all; micro-batch i's mean loss weighs n_i / total in the mean over all.
 template <class N>
 N total(const List<N>& sizes) {
   return sum<N>("i", sizes.count("m"), [&](Index i) { return sizes[i]; });
-}
-
-// The share of micro-batch i in a batch: its mean loss times this, summed, is the mean over all.
-template <class N>
-N micro_batch_weight(const List<N>& sizes, Index which) {
-  return sizes[which] / total(sizes);
 }
 
 }  // namespace llmcalc::rule

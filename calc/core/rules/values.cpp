@@ -7,6 +7,7 @@
 namespace llmcalc::rule {
 namespace {
 
+constexpr std::size_t most_values = 1000;  // of a list; an expression grows one level for each
 constexpr Count seconds_per_hour = 3600;
 constexpr Dimension dollar_per_second = dim::dollar / dim::second;
 
@@ -118,7 +119,7 @@ Read other_unit(std::string_view text, Dimension unit) {
 Read read(const RuleSymbol& symbol, std::string_view text) {
   const Dimension unit = symbol.unit;
   if (symbol.kind == SymbolKind::width) return value_width(text);
-  if (symbol.kind == SymbolKind::share) return number_of(parse_fraction(text));
+  if (symbol.kind == SymbolKind::share || symbol.kind == SymbolKind::fraction) return number_of(parse_fraction(text));
   if (unit == dim::flop) return flop_amount(text);
   if (unit == dim::byte) return number_of(parse_bytes(text));
   if (unit == dim::flops_per_second) return number_of(parse_flop_rate(text));
@@ -143,7 +144,8 @@ Read read(const RuleSymbol& symbol, std::string_view text) {
 
 std::string due_text(const RuleSymbol& symbol) {
   switch (symbol.kind) {
-    case SymbolKind::share: return "a share: 0.4 or 40%";
+    case SymbolKind::share:
+    case SymbolKind::fraction: return "a share: 0.4 or 40%";
     case SymbolKind::width: return "bytes of one value, or a type such as bf16";
     case SymbolKind::wholes: return "whole numbers with commas between them";
     default: break;
@@ -160,6 +162,7 @@ std::string range_problem(SymbolKind kind, const Number& value) {
     case SymbolKind::whole:
     case SymbolKind::wholes: return value < Number(1) ? "has to be at least 1" : "";
     case SymbolKind::share:
+    case SymbolKind::fraction:
       if (value <= zero) return "has to be above 0";
       return value > Number(1) ? "cannot be above 100 %" : "";
     case SymbolKind::positive:
@@ -187,10 +190,16 @@ std::optional<std::vector<Number>> parse_value(const RuleSymbol& symbol, std::st
       if (!problem.empty()) value = {std::nullopt, in_quotes(one) + " " + problem, {}};
     }
     if (!value) {
-      problems.error(place, value.message, "due is " + due_text(symbol) + (value.hint.empty() ? "" : "; " + value.hint));
+      const bool suggests = value.hint.rfind("did you mean", 0) == 0;
+      problems.error(place, value.message,
+                     (suggests ? value.hint + " " : "") + std::string(symbol.key) + " takes " + due_text(symbol));
       return std::nullopt;
     }
     values.push_back(*value);
+    if (values.size() > most_values) {
+      problems.error(place, "more than " + std::to_string(most_values) + " values");
+      return std::nullopt;
+    }
     if (comma == std::string_view::npos) return values;
     rest = rest.substr(comma + 1);
   }
