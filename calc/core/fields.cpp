@@ -25,8 +25,8 @@ const char* kind_name(Value::Kind kind) {
 
 // What stands there, for "must be ..., not ...".
 std::string shown(const Value& value) {
-  const bool scalar = value.kind == Value::Kind::integer || value.kind == Value::Kind::real ||
-                      value.kind == Value::Kind::boolean;
+  const bool scalar =
+      value.kind == Value::Kind::integer || value.kind == Value::Kind::real || value.kind == Value::Kind::boolean;
   if (scalar && !value.text.empty()) return value.text.size() > 40 ? kind_name(value.kind) : value.text;
   if (value.kind == Value::Kind::text) return in_quotes(value.text);
   return kind_name(value.kind);

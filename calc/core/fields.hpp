@@ -19,9 +19,9 @@ namespace llmcalc {
 // The names one key goes by; the first is the family's own and the one that is reported.
 class KeyNames {
  public:
-  KeyNames(const char* name) : names_{name} {}            // NOLINT: meant to convert
-  KeyNames(std::string_view name) : names_{name} {}       // NOLINT: meant to convert
-  KeyNames(const std::string& name) : names_{name} {}     // NOLINT: meant to convert
+  KeyNames(const char* name) : names_{name} {}         // NOLINT: meant to convert
+  KeyNames(std::string_view name) : names_{name} {}    // NOLINT: meant to convert
+  KeyNames(const std::string& name) : names_{name} {}  // NOLINT: meant to convert
   KeyNames(std::initializer_list<std::string_view> names) : names_(names) {}
 
   std::string_view own() const { return names_.front(); }
@@ -47,33 +47,34 @@ class Fields {
   // stands in its document ("ffn_config"), for messages.
   Fields(const Value& root, Diagnostics& diagnostics, std::string path = {});
 
-  Count count(const KeyNames& key);                       // required, a whole number >= 1; 1 after an error
-  Count count(const KeyNames& key, Count assumed);        // absent: assumed; null: an error; >= 1
+  Count count(const KeyNames& key);                         // required, a whole number >= 1; 1 after an error
+  Count count(const KeyNames& key, Count assumed);          // absent: assumed; null: an error; >= 1
   Count count_or_zero(const KeyNames& key, Count assumed);  // the same, >= 0
-  Count layers(const KeyNames& key);                      // like count, at most most_layers
+  Count layers(const KeyNames& key);                        // like count, at most most_layers
   Count layers(const KeyNames& key, Count assumed);
-  std::optional<Count> optional_count(const KeyNames& key, std::optional<Count> assumed);  // null: none; absent: assumed
-  bool flag(const KeyNames& key, bool assumed);           // null: false, as in Python
-  double number(const KeyNames& key, double assumed);     // finite
+  std::optional<Count> optional_count(const KeyNames& key,
+                                      std::optional<Count> assumed);  // null: none; absent: assumed
+  bool flag(const KeyNames& key, bool assumed);                       // null: false, as in Python
+  double number(const KeyNames& key, double assumed);                 // finite
   std::optional<double> optional_number(const KeyNames& key, std::optional<double> assumed);  // as optional_count
   std::string text(const KeyNames& key, std::string_view assumed);
-  std::vector<Count> counts(const KeyNames& key);         // absent or null: empty; each >= 0
-  std::vector<std::string> texts(const KeyNames& key);    // absent or null: empty
+  std::vector<Count> counts(const KeyNames& key);       // absent or null: empty; each >= 0
+  std::vector<std::string> texts(const KeyNames& key);  // absent or null: empty
 
   bool has(const KeyNames& key) const;      // also counts as known: it can be what a misspelt key was meant to be
   bool is_null(const KeyNames& key) const;  // there, and null
-  const Value* raw(const KeyNames& key);  // nullptr when absent; marks it as read
-  void ignore(const KeyNames& key);       // known, and without effect on any count
+  const Value* raw(const KeyNames& key);    // nullptr when absent; marks it as read
+  void ignore(const KeyNames& key);         // known, and without effect on any count
   void ignore(std::initializer_list<const char*> keys);
 
   void error(const KeyNames& key, std::string message, std::string hint = {});
   void warning(const KeyNames& key, std::string message, std::string hint = {});
 
   const std::vector<Assumed>& assumed() const { return assumed_; }
-  std::vector<std::string> unread() const;                            // in the order of the file
-  const std::vector<std::string>& known() const { return known_; }    // every name asked for or ignored
-  Place place(std::string_view key) const;                            // of that key; of the map when it is absent
-  Place key_place(std::string_view key) const;                        // of the key itself, not of its value
+  std::vector<std::string> unread() const;                          // in the order of the file
+  const std::vector<std::string>& known() const { return known_; }  // every name asked for or ignored
+  Place place(std::string_view key) const;                          // of that key; of the map when it is absent
+  Place key_place(std::string_view key) const;                      // of the key itself, not of its value
   const Place& map_place() const { return root_->place; }
   const std::string& path() const { return path_; }
 

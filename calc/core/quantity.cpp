@@ -46,10 +46,10 @@ struct Base {
 
 // The first spelling of a kind is the one offered in hints.
 constexpr Base bases[] = {
-    {"B", UnitKind::bytes},          {"B/s", UnitKind::byte_rate},    {"FLOP/s", UnitKind::flop_rate},
+    {"B", UnitKind::bytes},          {"B/s", UnitKind::byte_rate},     {"FLOP/s", UnitKind::flop_rate},
     {"FLOPS", UnitKind::flop_rate},  {"FLOPs/s", UnitKind::flop_rate}, {"OP/s", UnitKind::flop_rate},
-    {"OPS", UnitKind::flop_rate},    {"FLOP", UnitKind::flops},       {"FLOPs", UnitKind::flops},
-    {"W", UnitKind::power},          {"Hz", UnitKind::frequency},     {"s", UnitKind::time},
+    {"OPS", UnitKind::flop_rate},    {"FLOP", UnitKind::flops},        {"FLOPs", UnitKind::flops},
+    {"W", UnitKind::power},          {"Hz", UnitKind::frequency},      {"s", UnitKind::time},
     {"FLOP/B", UnitKind::intensity},
 };
 
@@ -60,8 +60,8 @@ struct Prefix {
 };
 
 constexpr Prefix prefixes[] = {
-    {"", 0, false},   {"k", 3, false},  {"K", 3, false},  {"M", 6, false},  {"G", 9, false},   {"T", 12, false},
-    {"P", 15, false}, {"E", 18, false}, {"Ki", 10, true}, {"Mi", 20, true}, {"Gi", 30, true},  {"Ti", 40, true},
+    {"", 0, false},   {"k", 3, false},  {"K", 3, false},  {"M", 6, false},  {"G", 9, false},       {"T", 12, false},
+    {"P", 15, false}, {"E", 18, false}, {"Ki", 10, true}, {"Mi", 20, true}, {"Gi", 30, true},      {"Ti", 40, true},
     {"Pi", 50, true}, {"Ei", 60, true}, {"m", -3, false}, {"u", -6, false}, {"\u00b5", -6, false}, {"n", -9, false},
 };
 
@@ -73,10 +73,10 @@ struct WordUnit {
 
 constexpr Count minute = 60, hour = 60 * minute, day = 24 * hour;  // seconds
 constexpr WordUnit word_units[] = {
-    {"byte", UnitKind::bytes, 1},  {"bytes", UnitKind::bytes, 1},  {"min", UnitKind::time, minute},
-    {"h", UnitKind::time, hour},   {"hour", UnitKind::time, hour}, {"hours", UnitKind::time, hour},
-    {"d", UnitKind::time, day},    {"day", UnitKind::time, day},   {"days", UnitKind::time, day},
-    {"sec", UnitKind::time, 1},    {"seconds", UnitKind::time, 1},
+    {"byte", UnitKind::bytes, 1}, {"bytes", UnitKind::bytes, 1},  {"min", UnitKind::time, minute},
+    {"h", UnitKind::time, hour},  {"hour", UnitKind::time, hour}, {"hours", UnitKind::time, hour},
+    {"d", UnitKind::time, day},   {"day", UnitKind::time, day},   {"days", UnitKind::time, day},
+    {"sec", UnitKind::time, 1},   {"seconds", UnitKind::time, 1},
 };
 
 struct Unit {
@@ -133,7 +133,7 @@ struct Decimal {
   std::string_view rest;  // what follows, trimmed
 };
 
-constexpr int most_digits = 36;       // of an Int128, with room for one more step
+constexpr int most_digits = 36;        // of an Int128, with room for one more step
 constexpr int largest_exponent = 999;  // far beyond every type; keeps sums of exponents small
 
 std::string_view trimmed(std::string_view text) {
@@ -242,7 +242,8 @@ Parsed<T> not_a_number(std::string_view text) {
 
 // Reads the number and its unit, which must be of the kind wanted. On failure `result` holds what to say.
 template <class T>
-std::optional<std::pair<Decimal, Unit>> with_unit(std::string_view text, UnitKind wanted, bool bare, Parsed<T>& result) {
+std::optional<std::pair<Decimal, Unit>> with_unit(std::string_view text, UnitKind wanted, bool bare,
+                                                  Parsed<T>& result) {
   const std::optional<Decimal> number = read_decimal(text);
   if (!number) {
     result = not_a_number<T>(text);
@@ -299,7 +300,8 @@ Parsed<Bytes> parse_bytes(std::string_view text) {
   if (!read) return result;
   bool whole = true;
   const std::optional<Int128> value = exact(read->first, read->second.exponent, read->second.factor, whole);
-  if (!value || *value > std::numeric_limits<Count>::max()) return fail<Bytes>(in_quotes(trimmed(text)) + " is too large");
+  if (!value || *value > std::numeric_limits<Count>::max())
+    return fail<Bytes>(in_quotes(trimmed(text)) + " is too large");
   result.value = Bytes(static_cast<Count>(*value));
   return result;
 }

@@ -23,20 +23,20 @@ struct Parsed {
 };
 
 // Sizes come out exact to the byte; a fraction of a byte is rounded. All are finite and >= 0, rates > 0 is not asked.
-Parsed<Bytes> parse_bytes(std::string_view text);                     // 80 GiB, 141 GB, 896MiB, 512 B
-Parsed<BytesPerSecond> parse_byte_rate(std::string_view text);        // 3.35 TB/s
-Parsed<FlopsPerSecond> parse_flop_rate(std::string_view text);        // 989.4 TFLOP/s, 989.4 TFLOPS, 1979 TOP/s
-Parsed<Watts> parse_power(std::string_view text);                     // 700 W, 1.2 kW
-Parsed<Hertz> parse_frequency(std::string_view text);                 // 1830 MHz
-Parsed<Seconds> parse_duration(std::string_view text);                // 1.5 ms, 12 s, 3 min, 2 h, 17 days
-Parsed<FlopsPerByte> parse_intensity(std::string_view text);          // 20, 20 FLOP/B
+Parsed<Bytes> parse_bytes(std::string_view text);               // 80 GiB, 141 GB, 896MiB, 512 B
+Parsed<BytesPerSecond> parse_byte_rate(std::string_view text);  // 3.35 TB/s
+Parsed<FlopsPerSecond> parse_flop_rate(std::string_view text);  // 989.4 TFLOP/s, 989.4 TFLOPS, 1979 TOP/s
+Parsed<Watts> parse_power(std::string_view text);               // 700 W, 1.2 kW
+Parsed<Hertz> parse_frequency(std::string_view text);           // 1830 MHz
+Parsed<Seconds> parse_duration(std::string_view text);          // 1.5 ms, 12 s, 3 min, 2 h, 17 days
+Parsed<FlopsPerByte> parse_intensity(std::string_view text);    // 20, 20 FLOP/B
 
 // Bare numbers.
-Parsed<Count> parse_count(std::string_view text);                     // 4096, 1B, 15T, 1e9, 10e9, 1_000; whole, >= 0
-Parsed<Int128> parse_large_count(std::string_view text);              // the same, for FLOPs
-Parsed<double> parse_number(std::string_view text);                   // 3.99, 1e-5; may be negative
-Parsed<double> parse_fraction(std::string_view text);                 // 0.4, 40%; any finite value >= 0
-Parsed<std::vector<Count>> parse_counts(std::string_view text);       // 512,256,256
+Parsed<Count> parse_count(std::string_view text);                // 4096, 1B, 15T, 1e9, 10e9, 1_000; whole, >= 0
+Parsed<Int128> parse_large_count(std::string_view text);         // the same, for FLOPs
+Parsed<double> parse_number(std::string_view text);              // 3.99, 1e-5; may be negative
+Parsed<double> parse_fraction(std::string_view text);            // 0.4, 40%; any finite value >= 0
+Parsed<std::vector<Count>> parse_counts(std::string_view text);  // 512,256,256
 
 // Formatting. Values with a unit get four figures; zeros at the end stand only where the value was rounded to them.
 std::string format_fixed(double value, int digits);         // `digits` after the point, never an exponent

@@ -49,8 +49,8 @@ std::string scaled(double value, double step, const char* const (&units)[n]) {
 std::string chars(double value, std::chars_format format, int precision) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  constexpr int most = 40;       // digits after the point anybody asks for
-  char buffer[400];              // the largest double has 309 digits before the point
+  constexpr int most = 40;  // digits after the point anybody asks for
+  char buffer[400];         // the largest double has 309 digits before the point
   precision = std::clamp(precision, 0, most);
   const auto [end, problem] = std::to_chars(buffer, buffer + sizeof buffer, value, format, precision);
   return problem == std::errc() ? std::string(buffer, end) : std::string("?");
@@ -123,8 +123,7 @@ std::string format_flops(Flops flops) {
 }
 
 std::string format_rate(FlopsPerSecond rate) {
-  static constexpr const char* units[] = {"FLOP/s",  "kFLOP/s", "MFLOP/s", "GFLOP/s",
-                                          "TFLOP/s", "PFLOP/s", "EFLOP/s"};
+  static constexpr const char* units[] = {"FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s", "EFLOP/s"};
   return scaled(rate.value(), kilo, units);
 }
 

@@ -192,8 +192,8 @@ std::optional<std::string> as_text(const Value& value) {
     case Value::Kind::list: {
       std::string all;
       for (const Value& item : value.list) {
-        const bool scalar = item.kind == Value::Kind::integer || item.kind == Value::Kind::real ||
-                            item.kind == Value::Kind::text;
+        const bool scalar =
+            item.kind == Value::Kind::integer || item.kind == Value::Kind::real || item.kind == Value::Kind::text;
         if (!scalar) return std::nullopt;
         all += (all.empty() ? "" : ",") + item.text;
       }

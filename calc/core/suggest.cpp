@@ -29,9 +29,11 @@ std::string folded(std::string_view text) {
 std::size_t score(std::string_view name, std::string_view known) {
   std::size_t best = edit_distance(name, known);
   const std::string a = folded(name), b = folded(known);
-  if (a.size() >= 2 && b.size() > a.size() && b.rfind(a, 0) == 0) best = std::min<std::size_t>(best, b[a.size()] != '-');
+  if (a.size() >= 2 && b.size() > a.size() && b.rfind(a, 0) == 0)
+    best = std::min<std::size_t>(best, b[a.size()] != '-');
   const std::size_t dash = known.find('-');
-  if (dash != std::string_view::npos && dash >= 2) best = std::min(best, edit_distance(name, known.substr(0, dash)) + 1);
+  if (dash != std::string_view::npos && dash >= 2)
+    best = std::min(best, edit_distance(name, known.substr(0, dash)) + 1);
   return best;
 }
 
@@ -46,7 +48,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const char x = folded(a[i - 1]), y = folded(b[j - 1]);
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (x != y)});
-      if (i > 1 && j > 1 && x == folded(b[j - 2]) && y == folded(a[i - 2])) row[j] = std::min(row[j], before[j - 2] + 1);
+      if (i > 1 && j > 1 && x == folded(b[j - 2]) && y == folded(a[i - 2]))
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
     std::swap(before, last);
     std::swap(last, row);

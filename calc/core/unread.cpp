@@ -11,29 +11,91 @@ namespace llmcalc {
 namespace {
 
 // Keys every document has beside those of its family.
-constexpr std::string_view document_keys[] = {"schema", "name",       "architecture", "source",
-                                              "run",    "model_type", "notes"};
+constexpr std::string_view document_keys[] = {"schema", "name", "architecture", "source", "run", "model_type", "notes"};
 
 // What a config.json carries for tokenizers, generation, initialisation, numerics of a fixed shape, and bookkeeping:
 // no parameter, FLOP or byte depends on it.
 constexpr std::string_view harmless[] = {
-    "architectures", "auto_map", "bad_words_ids", "begin_suppress_tokens", "chunk_size_feed_forward", "custom_pipelines",
-    "diversity_penalty", "do_sample", "dtype", "early_stopping", "embd_init_std", "finetuning_task", "format",
-    "gradient_checkpointing", "head_init_scale", "id2label", "init_device", "init_method", "init_method_std", "init_std",
-    "initializer_cutoff_factor", "initializer_factor", "initializer_range", "keys_to_ignore_at_inference", "label2id",
-    "language", "length_penalty", "license", "logit_scale", "max_length", "min_length", "model_max_length", "n_words",
-    "no_repeat_ngram_size", "norm_eps", "num_beam_groups", "num_beams", "num_labels", "num_return_sequences",
-    "original_max_position_embeddings", "partial_rotary_factor", "prefix", "pretraining_tp", "problem_type",
-    "pruned_heads", "remove_invalid_values", "repetition_penalty", "return_dict", "return_dict_in_generate",
-    "routed_scaling_factor", "router_jitter_noise", "scale_attn_weights", "scoring_func", "seq_aux", "slow_but_exact",
-    "suppress_tokens", "temperature", "tf_legacy_loss", "tie_encoder_decoder", "time_step_floor", "time_step_max",
-    "time_step_min", "tokenizer_class", "top_k", "top_p", "topk_method", "torchscript", "typical_p", "unsloth_fixed",
-    "unsloth_version", "use_bfloat16", "use_cache", "z_loss", "vocab_file", "verbose",
+    "architectures",
+    "auto_map",
+    "bad_words_ids",
+    "begin_suppress_tokens",
+    "chunk_size_feed_forward",
+    "custom_pipelines",
+    "diversity_penalty",
+    "do_sample",
+    "dtype",
+    "early_stopping",
+    "embd_init_std",
+    "finetuning_task",
+    "format",
+    "gradient_checkpointing",
+    "head_init_scale",
+    "id2label",
+    "init_device",
+    "init_method",
+    "init_method_std",
+    "init_std",
+    "initializer_cutoff_factor",
+    "initializer_factor",
+    "initializer_range",
+    "keys_to_ignore_at_inference",
+    "label2id",
+    "language",
+    "length_penalty",
+    "license",
+    "logit_scale",
+    "max_length",
+    "min_length",
+    "model_max_length",
+    "n_words",
+    "no_repeat_ngram_size",
+    "norm_eps",
+    "num_beam_groups",
+    "num_beams",
+    "num_labels",
+    "num_return_sequences",
+    "original_max_position_embeddings",
+    "partial_rotary_factor",
+    "prefix",
+    "pretraining_tp",
+    "problem_type",
+    "pruned_heads",
+    "remove_invalid_values",
+    "repetition_penalty",
+    "return_dict",
+    "return_dict_in_generate",
+    "routed_scaling_factor",
+    "router_jitter_noise",
+    "scale_attn_weights",
+    "scoring_func",
+    "seq_aux",
+    "slow_but_exact",
+    "suppress_tokens",
+    "temperature",
+    "tf_legacy_loss",
+    "tie_encoder_decoder",
+    "time_step_floor",
+    "time_step_max",
+    "time_step_min",
+    "tokenizer_class",
+    "top_k",
+    "top_p",
+    "topk_method",
+    "torchscript",
+    "typical_p",
+    "unsloth_fixed",
+    "unsloth_version",
+    "use_bfloat16",
+    "use_cache",
+    "z_loss",
+    "vocab_file",
+    "verbose",
 };
 
 constexpr std::string_view harmless_beginnings[] = {
-    "_", "attn_implementation", "forced_", "generation_", "output_", "quantization", "rope_",
-    "rotary_", "summary_", "task_specific", "tokenizer_", "torch_", "transformers",
+    "_",        "attn_implementation", "forced_",    "generation_", "output_",      "quantization", "rope_", "rotary_",
+    "summary_", "task_specific",       "tokenizer_", "torch_",      "transformers",
 };
 
 constexpr std::string_view harmless_endings[] = {
@@ -50,7 +112,8 @@ bool is_harmless(std::string_view key) {
   return std::any_of(std::begin(harmless), std::end(harmless), [&](auto k) { return key == k; }) ||
          std::any_of(std::begin(harmless_beginnings), std::end(harmless_beginnings),
                      [&](auto k) { return starts_with(key, k); }) ||
-         std::any_of(std::begin(harmless_endings), std::end(harmless_endings), [&](auto k) { return ends_with(key, k); });
+         std::any_of(std::begin(harmless_endings), std::end(harmless_endings),
+                     [&](auto k) { return ends_with(key, k); });
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ struct Value {
 
   Kind kind = Kind::null;
   bool boolean = false;
-  long long integer = 0;   // exact; a literal outside 64 bits is kept as `real` with its `text`
-  double real = 0;         // set for integer too
-  std::string text;        // the scalar as written
+  long long integer = 0;  // exact; a literal outside 64 bits is kept as `real` with its `text`
+  double real = 0;        // set for integer too
+  std::string text;       // the scalar as written
   std::vector<Value> list;
   std::vector<Entry> map;  // in the order of the file
   Place place;

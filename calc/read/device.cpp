@@ -16,10 +16,10 @@ namespace {
 // Peaks a profile can state; each may also end in _sparse. hardware/README.md says what they mean.
 const std::vector<std::string>& peak_names() {
   static const std::vector<std::string> names = {
-      "bf16",       "fp16",       "tf32",      "fp32",        "fp64",        "fp8",         "fp6",        "fp4",
-      "int8",       "int4",       "int1",      "mxfp8",       "mxfp6",       "mxfp4",       "nvfp4",      "fp16_acc16",
-      "fp16_acc32", "fp8_acc16",  "fp8_acc32", "fp16_vector", "bf16_vector", "fp64_tensor", "fp32_matrix", "fp64_matrix",
-      "int8_dp4a",
+      "bf16",        "fp16",        "tf32",        "fp32",      "fp64",      "fp8",         "fp6",
+      "fp4",         "int8",        "int4",        "int1",      "mxfp8",     "mxfp6",       "mxfp4",
+      "nvfp4",       "fp16_acc16",  "fp16_acc32",  "fp8_acc16", "fp8_acc32", "fp16_vector", "bf16_vector",
+      "fp64_tensor", "fp32_matrix", "fp64_matrix", "int8_dp4a",
   };
   return names;
 }
@@ -42,8 +42,8 @@ template <class T>
 std::optional<T> quantity(Fields& fields, const char* key, Parsed<T> (*parse)(std::string_view)) {
   const Value* value = fields.raw(key);
   if (!value) return std::nullopt;
-  const bool scalar = value->kind == Value::Kind::text || value->kind == Value::Kind::integer ||
-                      value->kind == Value::Kind::real;
+  const bool scalar =
+      value->kind == Value::Kind::text || value->kind == Value::Kind::integer || value->kind == Value::Kind::real;
   Parsed<T> parsed;
   if (scalar) parsed = parse(value->text);
   if (!scalar) parsed.message = "must be a number with its unit";

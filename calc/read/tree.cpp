@@ -41,6 +41,8 @@ bool Tree::at_key() const {
   return !levels_.empty() && levels_.back().value.kind == Value::Kind::map && !levels_.back().has_key;
 }
 
+bool Tree::after_key() const { return !levels_.empty() && levels_.back().has_key; }
+
 void Tree::count_value(int line, int column) {
   if (++values_ > most_values) {
     syntax_error(file_, line, column, "has more than " + std::to_string(most_values) + " values; that is no profile");

@@ -12,7 +12,8 @@
 namespace llmcalc {
 
 // A problem of the text itself, at a place of the file.
-[[noreturn]] void syntax_error(const std::string& file, int line, int column, std::string message, std::string hint = {});
+[[noreturn]] void syntax_error(const std::string& file, int line, int column, std::string message,
+                               std::string hint = {});
 
 class Tree {
  public:
@@ -26,7 +27,8 @@ class Tree {
   void end_list();
   void scalar(Value value, int line, int column);
 
-  bool at_key() const;  // the next event in this map must be a key
+  bool at_key() const;     // the next event is a key of a map
+  bool after_key() const;  // the next event is the value of a map's key
 
   // Throws Error(bad_input) with every duplicate key. `take` ends the building.
   Value take();
@@ -35,7 +37,7 @@ class Tree {
   struct Level {
     Value value;
     std::string path;
-    Entry entry;           // a map's key that waits for its value
+    Entry entry;  // a map's key that waits for its value
     bool has_key = false;
   };
 

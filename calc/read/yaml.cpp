@@ -6,6 +6,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -93,7 +94,7 @@ Value plain(const std::string& text) {
 
 class Handler : public YAML::EventHandler {
  public:
-  explicit Handler(const std::string& file) : file_(file), tree_(file) {}
+  Handler(std::string_view text, const std::string& file) : text_(text), file_(file), tree_(file) {}
 
   Value take() { return tree_.take(); }
   bool empty() const { return !any_; }
@@ -101,14 +102,19 @@ class Handler : public YAML::EventHandler {
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
 
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(plain({}), mark, anchor); }
+  // Nothing was written, so the parser is at the next token already: the key's place is the better one.
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    add(plain({}), tree_.after_key() ? key_mark_ : mark, anchor);
+  }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse(mark, "an alias (*name)"); }
 
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& text) override {
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
     if (tag == "?") {
       add(plain(text), mark, anchor);
     } else if (tag == "!") {
+      check_closed(mark);
       Value value;
       value.kind = Value::Kind::text;
       value.text = text;
@@ -140,6 +146,22 @@ class Handler : public YAML::EventHandler {
     syntax_error(file_, line(mark), column(mark), what + " is not accepted in a profile", "write the value out");
   }
 
+  // yaml-cpp takes the end of the file for the end of a quoted scalar; a file cut there must not pass.
+  void check_closed(const YAML::Mark& mark) {
+    const std::size_t start = static_cast<std::size_t>(std::max(mark.pos, 0));
+    const char quote = start < text_.size() ? text_[start] : '\0';
+    if (quote != '"' && quote != '\'') return;  // a block scalar
+    for (std::size_t i = start + 1; i < text_.size(); ++i) {
+      if (quote == '"' && text_[i] == '\\') {
+        ++i;
+      } else if (text_[i] == quote) {
+        if (quote == '"' || i + 1 >= text_.size() || text_[i + 1] != quote) return;
+        ++i;  // '' stands for one '
+      }
+    }
+    syntax_error(file_, line(mark), column(mark), "the quote is never closed");
+  }
+
   void before_collection(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     any_ = true;
     if (anchor != 0) refuse(mark, "an anchor (&name)");
@@ -156,11 +178,14 @@ class Handler : public YAML::EventHandler {
       syntax_error(file_, line(mark), column(mark), "a key is missing");
     } else {
       tree_.key(value.text, line(mark), column(mark));
+      key_mark_ = mark;
     }
   }
 
+  std::string_view text_;
   std::string file_;
   Tree tree_;
+  YAML::Mark key_mark_ = YAML::Mark::null_mark();
   bool any_ = false;
 };
 
@@ -183,12 +208,14 @@ void refuse_tabs(std::string_view text, const std::string& file) {
 Value read_yaml(std::string_view text, const std::string& file) {
   check_text(text, file, largest_yaml);
   refuse_tabs(text, file);
-  Handler handler(file);
+  const std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  if (text.substr(0, byte_order_mark.size()) == byte_order_mark) text.remove_prefix(byte_order_mark.size());
+  Handler handler(text, file);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     if (!parser.HandleNextDocument(handler) || handler.empty()) syntax_error(file, 0, 0, "the file holds no values");
-    Handler second(file);
+    Handler second(text, file);
     if (parser.HandleNextDocument(second)) syntax_error(file, 0, 0, "holds more than one document (---)");
   } catch (const YAML::ParserException& problem) {
     syntax_error(file, problem.mark.line + 1, problem.mark.column + 1, "is not valid YAML: " + problem.msg);
