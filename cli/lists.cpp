@@ -1,7 +1,8 @@
 #include "cli/lists.hpp"
 
+#include "core/model.hpp"
 #include "core/quantity.hpp"
-#include "core/suggest.hpp"
+#include "core/rules.hpp"
 #include "read/load.hpp"
 
 namespace llmcalc::cli {
@@ -62,10 +63,26 @@ Table devices() {
   return table;
 }
 
+Table architectures_table() {
+  Table table{{{"architecture"}, {"status"}, {"what sets it apart", Align::left, "summary"}}, {}};
+  for (const Architecture& architecture : architectures()) {
+    table.rows.push_back(
+        {std::string(architecture.name), std::string(name_of(architecture.status)), std::string(architecture.summary)});
+  }
+  return table;
+}
+
+Table rules_table() {
+  Table table{{{"rule"}, {"what it gives", Align::left, "title"}, {"example"}}, {}};
+  for (const Rule& rule : rules()) table.rows.push_back({rule.name, rule.title, rule.example});
+  return table;
+}
+
 }  // namespace
 
 const std::vector<List>& lists() {
-  static const std::vector<List> all = {{"models", models}, {"devices", devices}};
+  static const std::vector<List> all = {
+      {"models", models}, {"devices", devices}, {"architectures", architectures_table}, {"rules", rules_table}};
   return all;
 }
 

@@ -35,8 +35,6 @@ struct Problems {
   }
 };
 
-std::string quoted(const std::string& text) { return "'" + text + "'"; }
-
 std::string help_hint(const std::string& command) {
   return command.empty() ? "see `llmcalc --help`" : "see `llmcalc " + command + " --help`";
 }
@@ -66,7 +64,7 @@ void check_shape(const Words& words, const std::vector<const Option*>& options, 
     if (i + 1 == words.size()) throw Error(Exit::usage, needs, help_hint(command));
     ++i;  // the value
     if (words[i].compare(0, 2, "--") == 0)
-      throw Error(Exit::usage, needs + "; " + quoted(words[i]) + " follows", help_hint(command));
+      throw Error(Exit::usage, needs + "; " + in_quotes(words[i]) + " follows", help_hint(command));
   }
 }
 
@@ -125,23 +123,23 @@ void report_unknown_option(const std::string& word, const std::vector<const Opti
   for (const Option* option : options) known.push_back("--" + option->name);
   const std::string where = command.empty() ? "" : " for `llmcalc " + command + "`";
   const std::string near = did_you_mean(given, known);
-  problems.usage("unknown option " + quoted(given) + where, near.empty() ? help_hint(command) : near);
+  problems.usage("unknown option " + in_quotes(given) + where, near.empty() ? help_hint(command) : near);
 }
 
 // A command that does not exist, with the nearest one, or the whole line when it was forgotten.
 [[noreturn]] void unknown_command(const std::string& word) {
   if (word.find_first_of("./") != std::string::npos) {
-    throw Error(Exit::usage, quoted(word) + " is not a command", "did you mean `llmcalc estimate " + word + "`?");
+    throw Error(Exit::usage, in_quotes(word) + " is not a command", "did you mean `llmcalc estimate " + word + "`?");
   }
   const std::string near = did_you_mean(word, command_names());
-  throw Error(Exit::usage, "unknown command " + quoted(word), near.empty() ? help_hint("") : near);
+  throw Error(Exit::usage, "unknown command " + in_quotes(word), near.empty() ? help_hint("") : near);
 }
 
 void check_choice(const std::string& what, const std::string& value, const Words& choices, Problems& problems) {
   if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end()) return;
   const std::string near = did_you_mean(value, choices);
   const std::string all = "one of: " + joined(choices, ", ");
-  problems.usage(what + ": unknown choice " + quoted(value), near.empty() ? all : near + " (" + all + ")");
+  problems.usage(what + ": unknown choice " + in_quotes(value), near.empty() ? all : near + " (" + all + ")");
 }
 
 void check_values(const std::vector<const Option*>& options, const std::map<std::string, Words>& values,
@@ -155,7 +153,7 @@ void check_values(const std::vector<const Option*>& options, const std::map<std:
       const Words names = option->names();
       if (names.empty() || std::find(names.begin(), names.end(), value) != names.end()) continue;
       const std::string near = did_you_mean(value, names);
-      problems.unknown_name("--" + option->name + ": unknown " + option->name + " " + quoted(value),
+      problems.unknown_name("--" + option->name + ": unknown " + option->name + " " + in_quotes(value),
                             near.empty() ? "known: " + joined(names, ", ") : near);
     }
   }
@@ -188,7 +186,7 @@ void assign_positionals(const Command& command, const Words& words, bool all_opt
     }
   }
   if (next < words.size()) {
-    problems.usage("`llmcalc " + command.name + "` has no use for " + quoted(words[next]), help_hint(command.name));
+    problems.usage("`llmcalc " + command.name + "` has no use for " + in_quotes(words[next]), help_hint(command.name));
   }
 }
 
