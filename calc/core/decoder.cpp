@@ -18,8 +18,7 @@ Tensor causal_lm_loss(Trace& t, const Tensor& given, const Tensor& given_labels)
 
 Tensor Decoder::forward(Trace& t, const Job& job, std::uint64_t& loss_begins) const {
   t.enter_autocast();
-  // Ids and labels are one buffer.
-  const Tensor ids = t.allocate(DType::int64, Dims{job.batch, job.seq}, Part::inputs);
+  const Tensor ids = t.input_ids(job.batch, job.seq);
   Tensor logits;
   {
     Tensor hidden = embed(t, job, ids);

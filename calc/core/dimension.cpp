@@ -1,3 +1,4 @@
+// Names of units.
 #include "core/dimension.hpp"
 
 namespace llmcalc {

@@ -214,8 +214,8 @@ std::string text(const Number& value, Dimension dimension);
 int occurrences(const Traced& expression, std::string_view sign);
 
 // The unknown `sign` as an expression of `result`, where `expression` = `result`: training time solved for the MFU is
-// C / (G · P · T). Where it goes through max, min or a branch, the one that reproduces the result is taken.
-// Throws Unsolvable with the reason: it stands there twice or not at all, under a ceiling, or no value gives the result.
+// C / (G · P · T). Throws Unsolvable with the reason: it stands there twice or not at all, under a rounding, on the side
+// of a max, min or branch that is not taken, or no value gives the result.
 Traced solve(const Traced& expression, std::string_view sign, const Traced& result);
 
 // The expression with the symbol `sign` replaced.

@@ -75,10 +75,8 @@ class Solver {
       case Op::ceil: throw Unsolvable(sign_ + " stands under a rounding, so many values give the same result");
       case Op::sum: return undo_sum(*node, child, target);
       case Op::max:
-      case Op::min: return undo_choice(children[child], target);
-      case Op::where:
-        if (child < 2) throw Unsolvable(sign_ + " decides a branch");
-        return undo_choice(children[child], target);
+      case Op::min: return undo_choice(*node, child, target);
+      case Op::where: return undo_branch(*node, child, target);
     }
     throw FormulaError("a leaf has no operands");
   }
@@ -114,13 +112,31 @@ class Solver {
     return undo(node.children[child], rest);
   }
 
-  // Through max, min or a branch: the operand with the unknown has to be the one that gives the result.
-  Traced undo_choice(const NodePtr& operand, const Traced& target) const {
-    const Traced candidate = undo(operand, target);
-    if (!reproduces(candidate)) {
-      throw Unsolvable("no value of " + sign_ + " gives this result: the other side of the choice decides it");
+  // The operand with the unknown has to be the one that is chosen.
+  Traced undo_choice(const Node& node, std::size_t child, const Traced& target) const {
+    const Traced candidate = undo(node.children[child], target);
+    const Traced rest = other(node, child);
+    if (!candidate.has_value() || !rest.has_value()) return candidate;
+    if (rest.value() == target.value()) {
+      throw Unsolvable(symbolic(rest) + " alone gives this result; " + sign_ + " is not determined, both sides are equal at " +
+                       text(candidate.value(), candidate.dimension()));
+    }
+    const bool chosen = node.op == Op::min ? target.value() < rest.value() : rest.value() < target.value();
+    if (!chosen) {
+      throw Unsolvable("no value of " + sign_ + " gives it: the result is never " +
+                       (node.op == Op::min ? "above " : "below ") + symbolic(rest) + " = " +
+                       text(rest.value(), rest.dimension()));
     }
     return candidate;
+  }
+
+  Traced undo_branch(const Node& node, std::size_t child, const Traced& target) const {
+    if (child < 2) throw Unsolvable(sign_ + " decides a branch");
+    const auto& left = node.children[0]->value;
+    const auto& right = node.children[1]->value;
+    const std::size_t taken = !left || !right || *left <= *right ? 2 : 3;
+    if (left && right && child != taken) throw Unsolvable(sign_ + " stands in the branch that is not taken");
+    return undo(node.children[child], target);
   }
 
   const Traced& whole_;

@@ -26,6 +26,7 @@ struct Job {
   Count batch = 1, seq = 1;
   std::vector<Count> lengths;  // packed documents; empty: one document
   AttentionKernel attention = AttentionKernel::flash;
+  AttentionKernel masked_attention = AttentionKernel::efficient;  // where a window or packing needs a mask
   Recompute recompute = Recompute::none;
   Implementation implementation = Implementation::transformers;
   LossForm loss;
@@ -34,13 +35,13 @@ struct Job {
   double rate(double models) const { return dropout.value_or(models); }
 };
 
-// The attention of one kind of layer, for choosing a kernel and counting pairs.
+// The attention of one kind of layer, for choosing a kernel, counting pairs and sizing the KV cache.
 struct AttentionTraits {
+  Count layers = 0;  // how many have it
   Count heads = 0, kv_heads = 0, qk_size = 0, v_size = 0;
   std::optional<Count> window;  // sliding window, in tokens
   bool causal = true;
-  bool has_fused_path = true;   // false: the library has only its own (soft-capped scores, sinks, ALiBi ...)
-  std::string why_not_fused;
+  std::string why_not_fused = {};  // not empty: the library has only its own form (soft-capped scores, sinks, ...)
 };
 
 struct ModelInfo {

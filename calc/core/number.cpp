@@ -1,3 +1,4 @@
+// Exact fractions of 128-bit integers, and doubles where those end.
 #include "core/number.hpp"
 
 #include <charconv>

@@ -21,6 +21,14 @@ Tensor Trace::allocate(DType dtype, const Layout& layout, Part part) {
   return t;
 }
 
+Tensor Trace::input_ids(Count batch, Count seq) {
+  Tensor t;
+  t.dtype = DType::int64;
+  t.layout = Layout::contiguous({batch, seq});
+  t.storage = Ref<Storage>(new Storage(nullptr, Part::inputs, t.bytes()));
+  return t;
+}
+
 Tensor Trace::parameter(std::int32_t id) {
   std::vector<Tensor>& instances = leaves_[static_cast<std::size_t>(id)];
   const auto instance = static_cast<std::size_t>(layer_instance);

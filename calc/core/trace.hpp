@@ -45,13 +45,15 @@ class Trace {
  public:
   Trace(TraceSettings settings, std::vector<LeafSpec> leaves);
 
-  const TraceSettings settings;
+  TraceSettings settings;
   Ledger ledger;
 
   // ---- tensors
   // A new storage of that layout (its span must be dense from offset 0).
   Tensor allocate(DType dtype, const Dims& shape, Part part = Part::temporaries);
   Tensor allocate(DType dtype, const Layout& layout, Part part = Part::temporaries);
+  // Token ids (batch, seq), int64; who runs the step has them on the books.
+  Tensor input_ids(Count batch, Count seq);
   // The leaf of parameter `id`; each traced layer has its own.
   Tensor parameter(std::int32_t id);
 

@@ -94,14 +94,15 @@ Tensor repeat_kv(Trace& t, const Tensor& x, Count heads) {
 
 Attended attend(Trace& t, const Job& job, const AttentionTraits& traits, const EagerStyle& style, const Tensor& q,
                 const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_rate) {
-  if (job.attention == AttentionKernel::eager || !traits.has_fused_path)
+  const AttentionKernel kernel = mask.defined() && job.attention != AttentionKernel::eager ? job.masked_attention : job.attention;
+  if (kernel == AttentionKernel::eager || !traits.why_not_fused.empty())
     return eager(t, job, traits, style, q, k, v, mask, dropout_rate);
   const Trace::Scope scope(t, "attention");
   // With a mask the library repeats k and v before it calls any kernel.
   const Tensor keys = mask.defined() ? repeat_kv(t, k, traits.heads) : k;
   const Tensor values = mask.defined() ? repeat_kv(t, v, traits.heads) : v;
   const Tensor mixed =
-      fused_attention(t, job.attention, q, keys, values, mask.defined() ? &mask : nullptr, score_pairs(job, traits));
+      fused_attention(t, kernel, q, keys, values, mask.defined() ? &mask : nullptr, score_pairs(job, traits));
   return {contiguous(t, transpose(t, mixed, 1, 2)), {}};
 }
 

@@ -38,7 +38,7 @@ class Gpt2 final : public Decoder {
     if (f.flag("add_cross_attention", false)) f.error("add_cross_attention", "cross-attention in gpt2 is not known here");
     if (f.flag("reorder_and_upcast_attn", false)) f.error("reorder_and_upcast_attn", "this form of attention is not known here");
     check_heads(f, {"n_head", "num_attention_heads"}, "n_head", info.hidden, heads, heads, false);
-    info.attention = {{heads, heads, info.hidden / heads, info.hidden / heads, {}, true, true, {}}};
+    info.attention = {{info.layers, heads, heads, info.hidden / heads, info.hidden / heads, {}, true, {}}};
     add_parameters();
   }
 

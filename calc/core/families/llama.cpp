@@ -34,12 +34,11 @@ class Llama final : public Decoder {
     info.layers = s_.layers;
     info.vocabulary = s_.vocabulary;
     info.max_seq = s_.max_seq;
-    full_ = {s_.heads, s_.kv_heads, s_.head_size, s_.head_size, {}, true, true, {}};
-    windowed_ = full_;
-    windowed_.window = s_.window;
-    for (const int windowed : {0, 1})
-      if (std::find(s_.windowed.begin(), s_.windowed.end(), windowed) != s_.windowed.end())
-        info.attention.push_back(windowed ? windowed_ : full_);
+    windowed_.layers = std::count(s_.windowed.begin(), s_.windowed.end(), 1);
+    full_ = {s_.layers - windowed_.layers, s_.heads, s_.kv_heads, s_.head_size, s_.head_size, {}, true, {}};
+    windowed_ = {windowed_.layers, s_.heads, s_.kv_heads, s_.head_size, s_.head_size, s_.window, true, {}};
+    for (const AttentionTraits& traits : {full_, windowed_})
+      if (traits.layers > 0) info.attention.push_back(traits);
     add_parameters();
   }
 

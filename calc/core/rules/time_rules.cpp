@@ -41,8 +41,7 @@ std::vector<Rule> roofline_rules() {
                    bandwidth},
        .results = {{"attainable", "R", "rate that cannot be exceeded", dim::flops_per_second, SymbolKind::positive}},
        .scope = "Compute and memory traffic overlap perfectly.",
-       .caution = "A ceiling, not a forecast. At the ridge and beyond, any intensity gives the peak: solved for I, it is the "
-                  "smallest that does.",
+       .caution = "A ceiling, not a forecast: kernels that reach 80 % of it are good.",
        .source = williams,
        .example = "peak=100TFLOP/s bandwidth=1TB/s intensity=20",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {

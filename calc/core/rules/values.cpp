@@ -1,3 +1,4 @@
+// Reading and printing the values of symbols, by unit and kind.
 #include "core/rules/values.hpp"
 
 #include "core/dtype.hpp"

@@ -1,0 +1,168 @@
+#include "core/estimate.hpp"
+
+#include "core/fit.hpp"
+#include "core/passes/flops.hpp"
+#include "core/passes/memory.hpp"
+#include "core/passes/time.hpp"
+#include "core/resolve.hpp"
+
+namespace llmcalc {
+namespace {
+
+constexpr const char* library_version = "transformers 5.24, torch 2.15";
+constexpr double seconds_per_hour = 3600, joules_per_kwh = 3.6e6;
+
+// Bytes per parameter the recipe and the optimizer hold, by the rule of thumb.
+Count bytes_per_parameter(const StepPlan& plan) {
+  const Precision& p = *plan.precision;
+  const Bytes states = plan.optimizer->cost(Dims{1}, p.stepped()).states;
+  const Bytes master = p.master ? size_of(*p.master) : Bytes(0);
+  return (size_of(p.weight) + size_of(p.gradient) + master + states).value();
+}
+
+void add_parameters(Report& report, const ModelSource& source) {
+  if (source.model) {
+    report.parameters = count_parameters(source.model->parameters);
+    report.mixture_of_experts = source.model->info.mixture_of_experts;
+    return;
+  }
+  report.size_only = true;
+  report.parameters.total = report.parameters.trainable = *source.parameters;
+  report.parameters.active = source.active_parameters.value_or(*source.parameters);
+  report.mixture_of_experts = source.active_parameters.has_value();
+}
+
+void add_rules(Report& report, const StepPlan& plan) {
+  report.rule_6nd_per_token = checked::multiply<Count>(6, report.parameters.active);
+  report.rule_bytes_per_parameter = bytes_per_parameter(plan);
+  report.rule_16n = Bytes(checked::multiply(report.rule_bytes_per_parameter, report.parameters.total));
+}
+
+// States of a model known only by its size: a tensor of that many elements.
+void add_size_only_memory(Report& report, const StepPlan& plan) {
+  const Precision& p = *plan.precision;
+  const Count n = report.parameters.total;
+  report.memory.parameters = size_of(p.weight) * n;
+  report.memory.gradients = size_of(p.gradient) * n;
+  if (p.master) report.memory.master_weights = size_of(*p.master) * n;
+  report.memory.optimizer_states = plan.optimizer->cost(Dims{n}, p.stepped()).states;
+  report.memory.peak = report.rule_16n;
+}
+
+std::optional<FlopsPerSecond> device_peak(const Device& device, const Precision& precision) {
+  const auto found = device.peak.find(std::string(precision.peak_key()));
+  if (found == device.peak.end()) return std::nullopt;
+  return found->second;
+}
+
+// With an MFU: step and training follow from the model FLOPs. Without one: the least time a roofline allows.
+void add_time(Report& report, const Resolved& resolved, const Device& device, const TracedStep* step) {
+  const std::optional<FlopsPerSecond> peak = device_peak(device, *resolved.plan.precision);
+  if (!peak) {
+    report.scope.push_back("no time: " + device.name + " states no " + std::string(resolved.plan.precision->peak_key()) + " peak");
+    return;
+  }
+  const ResolvedRun& run = resolved.run;
+  const double devices = static_cast<double>(run.gpus);
+  TimeReport time;
+  if (step) time.lower_bound_step = least_step_time(step->trace, device, *resolved.plan.precision, run.accumulate, resolved.counting);
+  const Count tokens_per_step = checked::multiply(checked::multiply(run.batch, run.seq), checked::multiply(run.accumulate, run.gpus));
+  if (run.mfu) {
+    time.basis = "mfu";
+    time.mfu = *run.mfu;
+    const double rate = devices * peak->value() * *run.mfu;
+    if (step) {
+      time.step = report.flops->model / FlopsPerSecond(rate);
+    } else if (run.tokens) {
+      time.training = Seconds(static_cast<double>(report.rule_6nd_per_token) * static_cast<double>(*run.tokens) / rate);
+      time.tokens_per_second = static_cast<double>(*run.tokens) / time.training->value();
+    }
+  } else if (time.lower_bound_step) {
+    time.basis = "roofline";
+    time.step = time.lower_bound_step;
+    time.mfu = report.flops->model.as_double() / (time.step->value() * devices * peak->value());
+  } else {
+    report.scope.push_back("no time: give --mfu, since only the model's size is known");
+    return;
+  }
+  if (time.step) {
+    time.hfu = report.flops->hardware.as_double() / (time.step->value() * devices * peak->value());
+    time.tokens_per_second = static_cast<double>(tokens_per_step) / time.step->value();
+    if (run.tokens) {
+      time.steps = ceil_div(*run.tokens, tokens_per_step);
+      time.training = Seconds(static_cast<double>(*time.steps) * time.step->value());
+    }
+  }
+  report.time = time;
+}
+
+void add_cost(Report& report, const Resolved& resolved, const Device& device) {
+  if (!report.time || !report.time->training) return;
+  CostReport cost;
+  cost.device_hours = report.time->training->value() / seconds_per_hour * static_cast<double>(resolved.run.gpus);
+  std::optional<double> price = resolved.run.price;
+  if (!price && device.price) price = device.price->value();
+  if (price) cost.usd = cost.device_hours * *price;
+  if (device.power) cost.energy_kwh = cost.device_hours * seconds_per_hour * device.power->value() / joules_per_kwh;
+  report.cost = cost;
+}
+
+void add_scope(Report& report, const Resolved& resolved, const ModelSource& source, const Device* device) {
+  std::vector<std::string>& scope = report.scope;
+  if (source.read_as) scope.push_back("read as the family " + *source.read_as + ", because --as said so");
+  if (report.size_only) scope.push_back("only the size is known: no activations, no attention FLOPs, no peak; rules of thumb only");
+  if (!report.size_only && device)
+    scope.push_back("memory: what tensors take; not the CUDA context, library workspaces and the allocator's spare (often 0.5-1.5 GB and some percent)");
+  if (resolved.run.gpus > 1)
+    scope.push_back("memory is one replica's, unsharded; time assumes communication between the replicas hides");
+  if (report.time && report.time->basis == "roofline")
+    scope.push_back("time: every operation at the device's stated peak or bandwidth; no real run is faster, most take longer");
+  if (report.cost && report.cost->energy_kwh) scope.push_back("energy: the board's power limit, without host and cooling");
+}
+
+}  // namespace
+
+Report estimate(const ModelSource& source, const Device* device, const RunOptions& options) {
+  const Resolved resolved = resolve(options, source, device);
+  Report report;
+  report.model.name = source.name;
+  report.model.source = source.source;
+  if (source.architecture) {
+    report.model.architecture = std::string(source.architecture->name);
+    report.model.status = std::string(name_of(source.architecture->status));
+  }
+  report.model.implementation_version = library_version;
+  for (const Fields::Assumed& assumed : source.assumed) report.model.assumed.push_back(assumed.key + " " + assumed.value);
+  report.run = resolved.run;
+  if (device) {
+    report.device = Report::DeviceUsed{device->name, device->source, std::string(resolved.plan.precision->peak_key()), {}, resolved.run.gpus};
+    if (const auto peak = device_peak(*device, *resolved.plan.precision)) report.device->peak = *peak;
+  }
+  add_parameters(report, source);
+  add_rules(report, resolved.plan);
+
+  try {
+    if (source.model) {
+      const TracedStep step = trace_step(*source.model, resolved.plan);
+      const Count tokens = checked::multiply(resolved.run.batch, resolved.run.seq);
+      report.flops = count_flops(step.trace, resolved.counting, checked::multiply(resolved.run.accumulate, resolved.run.gpus), tokens);
+      report.flops->convention = resolved.run.attention_flops;
+      report.memory = account_memory(step);
+      if (device) {
+        if (device->usable_memory() > Bytes(0)) report.fit = judge_fit(*source.model, resolved.plan, report.memory.peak, *device);
+        add_time(report, resolved, *device, &step);
+      }
+    } else {
+      add_size_only_memory(report, resolved.plan);
+      if (device) add_time(report, resolved, *device, nullptr);
+    }
+  } catch (const Overflow& overflow) {
+    throw Error(Exit::bad_input, std::string("the job is too large to count exactly: ") + overflow.what(),
+                "a smaller --batch, --seq or --accumulate");
+  }
+  if (device) add_cost(report, resolved, *device);
+  add_scope(report, resolved, source, device);
+  return report;
+}
+
+}  // namespace llmcalc

@@ -1,0 +1,87 @@
+#include "core/model_source.hpp"
+
+#include <stdexcept>
+
+#include "core/suggest.hpp"
+
+namespace llmcalc {
+namespace {
+
+std::vector<std::string> architecture_names() {
+  std::vector<std::string> names;
+  for (const Architecture& a : architectures()) names.emplace_back(a.name);
+  return names;
+}
+
+// The family a document names: `architecture` in a profile, `model_type` in a config.json.
+const Architecture* family_of(Fields& f, const std::optional<std::string>& as_family) {
+  const KeyNames key{"architecture", "model_type"};
+  const std::string named = f.text(key, "");
+  if (as_family) {
+    const Architecture* architecture = architecture_named(*as_family);
+    if (!architecture)
+      throw Error(Exit::bad_input, "--as: unknown architecture " + in_quotes(*as_family),
+                  did_you_mean(*as_family, architecture_names()));
+    return architecture;
+  }
+  if (named.empty()) {
+    f.error(key, "missing: the model's family", "one of " + join(architecture_names(), "or"));
+    return nullptr;
+  }
+  const Architecture* architecture = architecture_named(named);
+  if (!architecture) {
+    std::string hint = did_you_mean(named, architecture_names());
+    if (!hint.empty()) hint += " ";
+    f.error(key, "unknown architecture " + in_quotes(named), hint + "(--as FAMILY reads it as a known one)");
+  }
+  return architecture;
+}
+
+void read_size(Fields& f, ModelSource& found) {
+  found.parameters = f.count("parameters");
+  if (f.has("active_parameters")) {
+    found.active_parameters = f.count("active_parameters");
+    if (*found.active_parameters > *found.parameters)
+      f.error("active_parameters", "more active parameters than there are in all");
+  }
+}
+
+}  // namespace
+
+ModelSource read_model(const Value& root, const std::string& source, bool yaml, const std::string& id,
+                       const std::optional<std::string>& as_family, Diagnostics& diagnostics) {
+  ModelSource found;
+  found.source = source;
+  Fields f(root, diagnostics);
+  f.ignore({"schema", "source", "run"});
+  found.name = yaml ? f.text("name", id) : id;
+  const bool only_size = yaml && f.has("parameters") && !f.has("architecture") && !as_family;
+  if (only_size) {
+    read_size(f, found);
+  } else {
+    found.architecture = family_of(f, as_family);
+    found.read_as = as_family;
+    if (found.architecture) {
+      try {
+        found.model = found.architecture->build(f);
+      } catch (const Overflow& overflow) {
+        diagnostics.error(f.place(""), std::string("the model is too large to count: ") + overflow.what());
+      }
+      for (const Fields::Assumed& assumed : f.assumed())
+        if (assumed.key != "name" && assumed.key != "architecture") found.assumed.push_back(assumed);
+    }
+  }
+  if (found.architecture || only_size) report_unread(f, yaml, diagnostics);
+  diagnostics.throw_if_errors();
+  if (found.model) {
+    try {
+      count_parameters(found.model->parameters);
+    } catch (const Overflow& overflow) {
+      diagnostics.error(f.place(""), std::string("the model is too large to count: ") + overflow.what());
+      diagnostics.throw_if_errors();
+    }
+  }
+  return found;
+}
+
+}  // namespace llmcalc

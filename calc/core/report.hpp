@@ -1,0 +1,121 @@
+// What an estimate found. The writers in calc/report show it; nothing here formats.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/node.hpp"
+#include "core/parameters.hpp"
+#include "core/trace.hpp"
+#include "core/units.hpp"
+
+namespace llmcalc {
+
+// Every option of the job as it was run (names as on the command line).
+struct ResolvedRun {
+  std::string mode = "train";
+  Count batch = 1, seq = 1, accumulate = 1, gpus = 1;
+  std::vector<Count> lengths;
+  std::optional<Count> tokens;
+  std::string precision, optimizer, optimizer_step, implementation, attention, recompute, loss, attention_flops;
+  std::string attention_why;  // why `auto` chose the kernel
+  std::optional<double> dropout, mfu, price;
+  std::optional<std::string> lora, qlora, freeze, kv_dtype, as_family;
+  bool mtp = false;
+  std::vector<std::string> assumed;  // options nobody gave, "batch 1", "precision amp-bf16", in the order of the table
+};
+
+struct OperationFlops {
+  std::string operation;  // "layers.self_attn.q_proj"
+  Count count = 0;        // launches in the forward pass of one step
+  Flops forward, backward;
+};
+
+struct FlopsReport {
+  std::string convention;  // causal | causal-exact | full | a named one
+  // One optimizer step on all devices.
+  Flops forward, backward, recompute, model, hardware;
+  Flops elementwise;
+  Flops model_full, model_causal;  // model FLOPs with attention counted the other ways
+  double forward_per_token = 0, model_per_token = 0;
+  std::vector<OperationFlops> by_operation;  // heaviest first
+};
+
+struct PhaseReport {
+  Phase phase;
+  Bytes peak;
+  std::vector<std::pair<Part, Bytes>> parts;  // non-zero ones; they add up to the peak
+};
+
+struct MemoryReport {
+  // Sizes on one device; not a sum.
+  Bytes parameters, gradients, master_weights, optimizer_states, buffers, inputs;
+  std::optional<Bytes> saved_for_backward, autocast_weights, autocast_cache, kv_cache;
+  std::vector<PhaseReport> phases;  // empty for a model known only by its size
+  Bytes peak;
+  std::optional<Phase> peak_phase;
+  std::optional<Bytes> reserved, framework, device_total;
+  std::vector<KeptRecord> kept;           // for --explain
+  std::vector<std::string> modules;       // names for kept[i].module
+};
+
+struct Advice {
+  std::string change;  // "--recompute full"
+  Bytes saves;
+  std::string costs;   // "+31 % FLOPs"
+  bool fits = false;   // whether the job fits with this change alone
+};
+
+enum class Verdict : unsigned char { fits, tight, no };
+
+struct FitReport {
+  Bytes capacity;
+  Verdict verdict = Verdict::fits;
+  Count headroom = 0;  // bytes; negative when it does not fit
+  std::optional<Count> max_batch, max_seq;
+  std::vector<Advice> advice;
+};
+
+struct TimeReport {
+  std::string basis;  // mfu | roofline | measured
+  std::optional<Seconds> step, lower_bound_step;  // absent for a model known only by its size
+  std::optional<std::pair<Seconds, Seconds>> band;
+  double tokens_per_second = 0, mfu = 0, hfu = 0;
+  std::optional<Count> steps;
+  std::optional<Seconds> training;
+};
+
+struct CostReport {
+  double device_hours = 0;
+  std::optional<double> usd, energy_kwh;
+};
+
+struct Report {
+  struct {
+    std::string name, source, architecture, status, implementation_version;
+    std::vector<std::string> assumed;  // keys the profile leaves out, "head_dim 128"
+  } model;
+  struct DeviceUsed {
+    std::string name, source, peak_key;
+    FlopsPerSecond peak;
+    Count count = 1;
+  };
+  std::optional<DeviceUsed> device;
+  ResolvedRun run;
+  ParameterCounts parameters;
+  bool size_only = false;           // a profile with `parameters:` alone
+  bool mixture_of_experts = false;
+  std::optional<FlopsReport> flops;
+  Count rule_6nd_per_token = 0;     // 6 x total, or 6 x active for a mixture of experts
+  Count rule_bytes_per_parameter = 0;  // of weights, gradients, master copies and optimizer states
+  Bytes rule_16n;
+  MemoryReport memory;
+  std::optional<FitReport> fit;
+  std::optional<TimeReport> time;
+  std::optional<CostReport> cost;
+  std::vector<std::string> scope;
+};
+
+}  // namespace llmcalc

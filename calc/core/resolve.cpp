@@ -1,0 +1,157 @@
+#include "core/resolve.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/attention_choice.hpp"
+#include "core/quantity.hpp"
+#include "core/suggest.hpp"
+
+namespace llmcalc {
+namespace {
+
+constexpr Count longest_assumed_seq = 4096;
+
+[[noreturn]] void unknown(const std::string& option, const std::string& name, const std::vector<std::string>& known) {
+  std::string hint = did_you_mean(name, known);
+  if (hint.empty()) hint = "known are " + join(known);
+  throw Error(Exit::bad_input, "--" + option + ": unknown " + option + " " + in_quotes(name), hint);
+}
+
+// One of a closed set of names; the index into it.
+std::size_t chosen(const std::string& option, const std::string& name, const std::vector<std::string>& known) {
+  const auto found = std::find(known.begin(), known.end(), name);
+  if (found == known.end()) unknown(option, name, known);
+  return static_cast<std::size_t>(found - known.begin());
+}
+
+template <class T>
+T or_assumed(const std::optional<T>& given, T assumed, const std::string& what, std::vector<std::string>& list) {
+  if (given) return *given;
+  list.push_back(what);
+  return assumed;
+}
+
+std::string or_assumed(const std::optional<std::string>& given, const std::string& assumed, const std::string& option,
+                       std::vector<std::string>& list) {
+  return or_assumed<std::string>(given, assumed, option + " " + assumed, list);
+}
+
+bool has_peak(const Device& device, const char* key) { return device.peak.count(key) != 0; }
+
+std::string default_precision(const RunOptions& given, const Device* device, std::vector<std::string>& assumed) {
+  if (given.implementation == "megatron") {
+    assumed.push_back("precision bf16-master-fp32-grads (megatron)");
+    return "bf16-master-fp32-grads";
+  }
+  if (!device || has_peak(*device, "bf16")) {
+    assumed.push_back("precision amp-bf16");
+    return "amp-bf16";
+  }
+  const bool fp16 = has_peak(*device, "fp16");
+  assumed.push_back(fp16 ? "precision amp-fp16 (the device has no bf16)" : "precision fp32 (the device has no 16-bit peak)");
+  return fp16 ? "amp-fp16" : "fp32";
+}
+
+LossForm read_loss(const std::string& text) {
+  if (text == "plain") return {};
+  if (text == "fused") return {LossForm::Kind::fused, 1};
+  if (text.rfind("chunked:", 0) == 0) {
+    const Parsed<Count> chunks = parse_count(text.substr(8));
+    if (chunks && *chunks >= 1) return {LossForm::Kind::chunked, *chunks};
+  }
+  throw Error(Exit::bad_input, "--loss: " + in_quotes(text) + " is none of plain, chunked:n, fused");
+}
+
+void check_lengths(const ResolvedRun& run) {
+  if (run.lengths.empty()) return;
+  const Count sum = std::accumulate(run.lengths.begin(), run.lengths.end(), Count{0});
+  if (sum != run.seq)
+    throw Error(Exit::bad_input, "--lengths add up to " + std::to_string(sum) + ", not to the sequence length " + std::to_string(run.seq));
+}
+
+void not_yet(const std::string& option, bool asked) {
+  if (asked) throw Error(Exit::bad_input, "--" + option + " is not there yet", "llmcalc estimate --help lists what is");
+}
+
+}  // namespace
+
+Resolved resolve(const RunOptions& given, const ModelSource& source, const Device* device) {
+  Resolved r;
+  ResolvedRun& run = r.run;
+  std::vector<std::string>& assumed = run.assumed;
+  run.mode = given.mode.value_or("train");
+  chosen("mode", run.mode, {"train", "infer"});
+  if (source.model) {
+    run.batch = or_assumed<Count>(given.batch, 1, "batch 1", assumed);
+    const Count seq = source.model->info.max_seq > 0 ? std::min(source.model->info.max_seq, longest_assumed_seq) : longest_assumed_seq;
+    run.seq = or_assumed<Count>(given.seq, seq, "seq " + std::to_string(seq), assumed);
+  } else {
+    run.batch = given.batch.value_or(1);
+    run.seq = given.seq.value_or(1);
+  }
+  run.accumulate = given.accumulate.value_or(1);
+  run.gpus = given.gpus.value_or(1);
+  run.tokens = given.tokens;
+  run.lengths = given.lengths.value_or(std::vector<Count>{});
+  check_lengths(run);
+
+  run.precision = given.precision ? *given.precision : default_precision(given, device, assumed);
+  run.optimizer = or_assumed(given.optimizer, "adamw", "optimizer", assumed);
+  run.optimizer_step = or_assumed(given.optimizer_step, "foreach", "optimizer-step", assumed);
+  run.implementation = or_assumed(given.implementation, "transformers", "implementation", assumed);
+  run.recompute = or_assumed(given.recompute, "none", "recompute", assumed);
+  run.loss = given.loss.value_or("plain");
+  run.attention_flops = or_assumed(given.attention_flops, "causal", "attention-flops", assumed);
+  run.dropout = given.dropout;
+  run.mfu = given.mfu;
+  run.price = given.price;
+  run.as_family = source.read_as;
+
+  r.plan.precision = precision_named(run.precision);
+  if (!r.plan.precision) unknown("precision", run.precision, precision_names());
+  if (given.precision && device && !device->peak.empty() && !has_peak(*device, std::string(r.plan.precision->peak_key()).c_str()))
+    throw Error(Exit::bad_input,
+                "--precision " + run.precision + ": " + device->name + " states no " + std::string(r.plan.precision->peak_key()) + " peak",
+                has_peak(*device, "fp16") ? "it has fp16: --precision amp-fp16" : "--precision fp32");
+  r.plan.optimizer = optimizer_named(run.optimizer);
+  if (!r.plan.optimizer) unknown("optimizer", run.optimizer, optimizer_names());
+  r.plan.optimizer_step = static_cast<OptimizerStep>(chosen("optimizer-step", run.optimizer_step, {"foreach", "fused", "single"}));
+  r.plan.accumulate = run.accumulate;
+  Job& job = r.plan.job;
+  job.batch = run.batch;
+  job.seq = run.seq;
+  job.lengths = run.lengths;
+  job.dropout = run.dropout;
+  job.implementation = static_cast<Implementation>(chosen("implementation", run.implementation, {"transformers", "fused", "megatron"}));
+  job.recompute = static_cast<Recompute>(chosen("recompute", run.recompute, {"none", "selective", "full"}));
+  job.loss = read_loss(run.loss);
+  r.counting = static_cast<AttentionCounting>(chosen("attention-flops", run.attention_flops, {"causal", "causal-exact", "full"}));
+
+  not_yet("implementation " + run.implementation, job.implementation != Implementation::transformers);
+  not_yet("recompute selective", job.recompute == Recompute::selective);
+  not_yet("loss " + run.loss, job.loss.kind != LossForm::Kind::plain);
+  not_yet("lora", given.lora.has_value());
+  not_yet("qlora", given.qlora.has_value());
+  not_yet("freeze", given.freeze.has_value());
+  not_yet("mtp", given.mtp);
+
+  if (run.mfu && *run.mfu > 1)
+    throw Error(Exit::bad_input, "--mfu " + format_fixed(100 * *run.mfu, 1) + " %: more than the hardware can do",
+                "usual causes: a sparse peak (twice the dense one), a forgotten device count, all parameters of a mixture of "
+                "experts, hardware FLOPs taken for model FLOPs");
+  if (run.mfu && *run.mfu <= 0) throw Error(Exit::bad_input, "--mfu must be above 0");
+
+  if (source.model) {
+    const std::string named = given.attention.value_or("auto");
+    const AttentionChoice choice = choose_attention(named, source.model->info, job, *r.plan.precision, device);
+    job.attention = choice.kernel;
+    job.masked_attention = choice.masked_kernel;
+    run.attention = std::string(name_of(choice.kernel));
+    run.attention_why = choice.why;
+    if (!given.attention) assumed.push_back("attention " + run.attention);
+  }
+  return r;
+}
+
+}  // namespace llmcalc
