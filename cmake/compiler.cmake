@@ -23,6 +23,10 @@ if(LLMCALC_SANITIZE)
   add_link_options(-fsanitize=${LLMCALC_SANITIZE})
 endif()
 
+if(LLMCALC_FUZZ)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+endif()
+
 # llmcalc_target(TARGET): warnings for our own code only.
 function(llmcalc_target target)
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${llmcalc_warnings}>")

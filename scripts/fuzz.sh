@@ -6,16 +6,32 @@
 [ $# -ge 1 ] || die 2 "for how many minutes? scripts/fuzz.sh MINUTES [TARGET...]"
 seconds=$(($1 * 60))
 shift
-"$ROOT/scripts/clang.sh"
 cd "$ROOT"
 if [ $# -eq 0 ]; then
   mapfile -t targets < <(cd tests/fuzz && ls -- *.cpp | grep -v '^replay' | sed 's/\.cpp$//')
   set -- "${targets[@]}"
 fi
-mkdir -p build/fuzz
-# Inputs that are new go to build/fuzz; 512 MiB and one second are what an input may take.
+
+compiler=$(need_clang)
+# shellcheck disable=SC2086
+need_packages $PACKAGES_BUILD
+folder=$ROOT/build/fuzz
+if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
+  "$compiler" -fsanitize=fuzzer,address,undefined -x c++ - -o /dev/null 2>/dev/null; then
+  need_packages "libclang-rt-$("$compiler" -dumpversion | cut -d. -f1)-dev"
+fi
+# CMake builds libraries and fuzzers only: the program and the tests are other stages' business.
+cmake -S . -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Sanitize -DLLMCALC_FUZZ=ON \
+  -DLLMCALC_SANITIZE=address,undefined -DLLMCALC_CUDA=OFF >"$ROOT/build/fuzz.log"
+say "llmcalc: building the fuzzers in build/fuzz ..."
+cmake --build "$folder" --target "${@/#/fuzz_}" >>"$ROOT/build/fuzz.log" || { tail -n 40 "$ROOT/build/fuzz.log" >&2; exit 1; }
+
+# New inputs are kept under build/fuzz/corpus, so that the next run goes on from there. 5 s and 512 MB are what one
+# input may take under the sanitizers.
+export folder seconds
 printf '%s\n' "$@" | xargs -P "$(nproc)" -I{} bash -c '
-  mkdir -p build/fuzz/{}
-  build/clang/tests/fuzz/fuzz_{} build/fuzz/{} tests/fuzz/corpus/{} -max_total_time='"$seconds"' -timeout=1 -rss_limit_mb=512 \
-    -artifact_prefix=build/fuzz/found-{}- >build/fuzz/{}.log 2>&1 || { tail -n 30 build/fuzz/{}.log; exit 255; }
-  grep -E "^(Done|stat::)|DONE" build/fuzz/{}.log | tail -n 1 | sed "s/^/{}: /"'
+  mkdir -p "$folder/corpus/{}"
+  "$folder/tests/fuzz/fuzz_{}" "$folder/corpus/{}" tests/fuzz/corpus/{} -max_total_time=$seconds -timeout=5 \
+    -rss_limit_mb=512 -max_len=65536 -artifact_prefix="$folder/found-{}-" >"$folder/{}.log" 2>&1 ||
+    { tail -n 40 "$folder/{}.log"; echo "{}: FOUND, see $folder/found-{}-*"; exit 255; }
+  echo "{}: $(grep -E "^Done" "$folder/{}.log")"'

@@ -123,7 +123,7 @@ wheel() {
   printf '%s\n' "$folder"
 }
 
-# find_clang: the newest clang++ that is 16 or later; fails with the reason where there is none.
+# find_clang: the newest clang++ that is 16 or later.
 find_clang() {
   local name version
   for name in clang++ clang++-{21..16}; do
@@ -133,5 +133,20 @@ find_clang() {
       return 0
     fi
   done
-  die $EXIT_UNAVAILABLE "no clang++ 16 or later here (Debian 12: apt-get install clang-16)"
+  return 1
+}
+
+# need_clang: prints a clang++ 16 or later; installs one where the distribution packages it, and says why not otherwise.
+need_clang() {
+  local version
+  if ! find_clang; then
+    for version in {21..16}; do
+      if apt-cache show "clang-$version" >/dev/null 2>&1; then
+        need_packages "clang-$version"
+        find_clang
+        return
+      fi
+    done
+    die $EXIT_UNAVAILABLE "no clang++ 16 or later here, and none is packaged"
+  fi
 }
