@@ -31,9 +31,7 @@ void write_list(Output& output) {
   }
 }
 
-Json json_number(const Number& value) {
-  return value.is_integer() ? Json(value.integer()) : Json(value.as_double());
-}
+Json json_number(const Number& value) { return value.is_integer() ? Json(value.integer()) : Json(value.as_double()); }
 
 void set_unit(Json& json, Dimension unit) {
   if (!unit.is_none()) json.set("unit", to_string(unit));
@@ -59,7 +57,10 @@ Json to_json(const RuleAnswer& answer) {
   Json values = Json::array();
   for (const RuleValue& value : answer.values) {
     Json one = Json::object();
-    one.set("key", value.key).set("sign", value.sign).set("meaning", value.meaning).set("value", json_number(value.value));
+    one.set("key", value.key)
+        .set("sign", value.sign)
+        .set("meaning", value.meaning)
+        .set("value", json_number(value.value));
     set_unit(one, value.unit);
     one.set("symbolic", value.symbolic).set("substituted", value.substituted).set("text", value.text);
     if (!value.note.empty()) one.set("note", value.note);
@@ -103,8 +104,9 @@ std::string to_text(const RuleAnswer& answer) {
     value_width = std::max(value_width, report::display_width(input.text));
   }
   for (const RuleInput& input : answer.inputs) {
-    text += "  " + report::pad_right(input.symbol->sign, sign_width) + " = " + report::pad_right(input.text, value_width) +
-            "  " + input.symbol->meaning + (input.assumed ? " (assumed)" : "") + "\n";
+    text += "  " + report::pad_right(input.symbol->sign, sign_width) + " = " +
+            report::pad_right(input.text, value_width) + "  " + input.symbol->meaning +
+            (input.assumed ? " (assumed)" : "") + "\n";
   }
   std::string heading;
   for (const RuleValue& value : answer.values) {
@@ -167,19 +169,17 @@ Command rule_command() {
   command.name = "rule";
   command.summary = "one rule of thumb with the values put in; with no name, the list";
   command.description =
-      "Shows the formula, the formula with the values put in, and the result. Values carry units: 100TFLOP/s, 1TB/s, 40%, "
+      "Shows the formula, the formula with the values put in, and the result. Values carry units: 100TFLOP/s, 1TB/s, "
+      "40%, "
       "10B.\n\n"
       "Give a result and leave out one symbol, and the rule is solved for that symbol: training time, MFU, devices and "
       "tokens from one another. key=? names the unknown where several symbols have defaults.";
   command.examples = {"llmcalc rule training_time parameters=1B tokens=10B peak=100TFLOP/s mfu=40%",
                       "llmcalc rule training_time parameters=1B tokens=10B peak=100TFLOP/s mfu=40% time=1day devices=?",
-                      "llmcalc rule 16n parameters=7B recipe=adamw-bf16-master",
-                      "llmcalc rule"};
-  command.positionals = {{.name = "NAME", .help = "the rule; without it, all of them are listed", .required = false},
-                         {.name = "KEY=VALUE",
-                          .help = "its symbols, and a result to solve from",
-                          .required = false,
-                          .repeated = true}};
+                      "llmcalc rule 16n parameters=7B recipe=adamw-bf16-master", "llmcalc rule"};
+  command.positionals = {
+      {.name = "NAME", .help = "the rule; without it, all of them are listed", .required = false},
+      {.name = "KEY=VALUE", .help = "its symbols, and a result to solve from", .required = false, .repeated = true}};
   command.run = run_rule;
   return command;
 }

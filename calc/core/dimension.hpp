@@ -31,11 +31,13 @@ struct Dimension {
   }
 
   friend constexpr Dimension operator*(Dimension a, Dimension b) {
-    for (std::size_t i = 0; i < base_count; ++i) a.exponents[i] = static_cast<signed char>(a.exponents[i] + b.exponents[i]);
+    for (std::size_t i = 0; i < base_count; ++i)
+      a.exponents[i] = static_cast<signed char>(a.exponents[i] + b.exponents[i]);
     return a;
   }
   friend constexpr Dimension operator/(Dimension a, Dimension b) {
-    for (std::size_t i = 0; i < base_count; ++i) a.exponents[i] = static_cast<signed char>(a.exponents[i] - b.exponents[i]);
+    for (std::size_t i = 0; i < base_count; ++i)
+      a.exponents[i] = static_cast<signed char>(a.exponents[i] - b.exponents[i]);
     return a;
   }
   friend constexpr bool operator==(Dimension a, Dimension b) {

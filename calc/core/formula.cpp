@@ -121,8 +121,13 @@ Traced power_of(const Traced& x, int exponent) {
 }
 
 Traced root_of(const Traced& x) {
-  require_plain(x, "the square root");
-  return unary(Op::root, x, dim::none, [](const Number& value) { return sqrt(value); });
+  Dimension half;
+  for (std::size_t i = 0; i < Dimension::base_count; ++i) {
+    const int exponent = x.dimension().exponents[i];
+    if (exponent % 2 != 0) require_plain(x, "the square root");
+    half.exponents[i] = static_cast<signed char>(exponent / 2);
+  }
+  return unary(Op::root, x, half, [](const Number& value) { return sqrt(value); });
 }
 
 Traced log_of(const Traced& x) {

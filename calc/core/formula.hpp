@@ -31,17 +31,34 @@ class FormulaError : public std::logic_error {
 
 namespace formula {
 
-enum class Op { constant, symbol, add, subtract, multiply, divide, power, root, log, exp, floor, ceil, max, min, sum, where };
+enum class Op {
+  constant,
+  symbol,
+  add,
+  subtract,
+  multiply,
+  divide,
+  power,
+  root,
+  log,
+  exp,
+  floor,
+  ceil,
+  max,
+  min,
+  sum,
+  where
+};
 
 // One node of an expression. Immutable, shared between expressions.
 struct Node {
   Op op = Op::constant;
   std::vector<std::shared_ptr<const Node>> children;  // `where`: left and right of the condition, then, else
                                                       // `sum`: the number of terms, the general term, then every term
-  std::string name;                // `symbol`: its sign in the formula; `sum`: the index
-  std::string shown;               // `symbol`: the value as it stands in the substituted form
-  int exponent = 0;                // `power`
-  std::optional<Number> value;     // absent while it depends on an unknown
+  std::string name;                                   // `symbol`: its sign in the formula; `sum`: the index
+  std::string shown;                                  // `symbol`: the value as it stands in the substituted form
+  int exponent = 0;                                   // `power`
+  std::optional<Number> value;                        // absent while it depends on an unknown
   Dimension dimension;
 };
 using NodePtr = std::shared_ptr<const Node>;
@@ -77,7 +94,8 @@ class Traced {
 
 // ---- What a formula can use beside + - * / -----------------------------------------------------------------------
 
-// A coefficient with its unit: 6 FLOP per parameter and token is `constant<N>(6, dim::flop / dim::parameter / dim::token)`.
+// A coefficient with its unit: 6 FLOP per parameter and token is `constant<N>(6, dim::flop / dim::parameter /
+// dim::token)`.
 template <class N>
 N constant(Count value, Dimension dimension) {
   if constexpr (std::is_same_v<N, Traced>) {
@@ -88,9 +106,13 @@ N constant(Count value, Dimension dimension) {
 }
 
 template <class N>
-N max_of(const N& a, const N& b) { return a < b ? b : a; }
+N max_of(const N& a, const N& b) {
+  return a < b ? b : a;
+}
 template <class N>
-N min_of(const N& a, const N& b) { return b < a ? b : a; }
+N min_of(const N& a, const N& b) {
+  return b < a ? b : a;
+}
 Traced max_of(const Traced& a, const Traced& b);
 Traced min_of(const Traced& a, const Traced& b);
 
@@ -124,11 +146,15 @@ struct TracedCondition {
   Traced left, right;
 };
 template <class N>
-bool at_most(const N& left, const N& right) { return left <= right; }
+bool at_most(const N& left, const N& right) {
+  return left <= right;
+}
 inline TracedCondition at_most(const Traced& left, const Traced& right) { return {left, right}; }
 
 template <class N>
-N where(bool condition, const N& then_value, const N& else_value) { return condition ? then_value : else_value; }
+N where(bool condition, const N& then_value, const N& else_value) {
+  return condition ? then_value : else_value;
+}
 Traced where(const TracedCondition& condition, const Traced& then_value, const Traced& else_value);
 
 // The running index of a sum. `position` counts from 1; 0 stands for the general term.
@@ -214,8 +240,8 @@ std::string text(const Number& value, Dimension dimension);
 int occurrences(const Traced& expression, std::string_view sign);
 
 // The unknown `sign` as an expression of `result`, where `expression` = `result`: training time solved for the MFU is
-// C / (G · P · T). Throws Unsolvable with the reason: it stands there twice or not at all, under a rounding, on the side
-// of a max, min or branch that is not taken, or no value gives the result.
+// C / (G · P · T). Throws Unsolvable with the reason: it stands there twice or not at all, under a rounding, on the
+// side of a max, min or branch that is not taken, or no value gives the result.
 Traced solve(const Traced& expression, std::string_view sign, const Traced& result);
 
 // The expression with the symbol `sign` replaced.

@@ -67,8 +67,8 @@ class Solver {
         return undo(children[child], child == 0 ? target * other(*node, child) : over(other(*node, child), target));
       case Op::root: return undo(children[0], power_of(target, 2));
       case Op::power:
-        if (node->exponent == 2 && target.dimension().is_none()) return undo(children[0], root_of(target));
-        throw Unsolvable(sign_ + " stands in a power with a unit");
+        if (node->exponent == 2) return undo(children[0], root_of(target));  // the root that is not negative
+        throw Unsolvable(sign_ + " stands in a power other than a square");
       case Op::log: return undo(children[0], exp_of(target));
       case Op::exp: return undo(children[0], log_of(target));
       case Op::floor:
@@ -118,8 +118,8 @@ class Solver {
     const Traced rest = other(node, child);
     if (!candidate.has_value() || !rest.has_value()) return candidate;
     if (rest.value() == target.value()) {
-      throw Unsolvable(symbolic(rest) + " alone gives this result; " + sign_ + " is not determined, both sides are equal at " +
-                       text(candidate.value(), candidate.dimension()));
+      throw Unsolvable(symbolic(rest) + " alone gives this result; " + sign_ +
+                       " is not determined, both sides are equal at " + text(candidate.value(), candidate.dimension()));
     }
     const bool chosen = node.op == Op::min ? target.value() < rest.value() : rest.value() < target.value();
     if (!chosen) {
@@ -152,7 +152,8 @@ Traced replace(const Traced& expression, std::string_view sign, const Traced& re
   const Node& node = *expression.node();
   if (node.op == Op::symbol && node.name == sign) {
     if (replacement.dimension() != node.dimension) {
-      throw FormulaError(node.name + " is in " + to_string(node.dimension) + ", not " + to_string(replacement.dimension()));
+      throw FormulaError(node.name + " is in " + to_string(node.dimension) + ", not " +
+                         to_string(replacement.dimension()));
     }
     return replacement;
   }

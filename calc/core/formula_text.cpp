@@ -159,11 +159,14 @@ std::string decimal(const Number& value, const std::string& unit) {
 
 // Sizes: the binary unit where it is whole (64 MiB), else decimal.
 std::string size_text(const Number& bytes) {
-  constexpr struct { Count size; const char* name; } binary[] = {
-      {Count{1} << 40, " TiB"}, {Count{1} << 30, " GiB"}, {Count{1} << 20, " MiB"}, {Count{1} << 10, " KiB"}};
+  constexpr struct {
+    Count size;
+    const char* name;
+  } binary[] = {{Count{1} << 40, " TiB"}, {Count{1} << 30, " GiB"}, {Count{1} << 20, " MiB"}, {Count{1} << 10, " KiB"}};
   for (const auto& unit : binary) {
     const Number quotient = bytes / Number(unit.size);
-    if (quotient >= Number(1) && quotient.is_integer() && quotient < Number(100000)) return to_text(quotient) + unit.name;
+    if (quotient >= Number(1) && quotient.is_integer() && quotient < Number(100000))
+      return to_text(quotient) + unit.name;
   }
   constexpr double small = 1e5;  // below this all digits are shown
   if (bytes.is_integer() && std::fabs(bytes.as_double()) < small) return to_text(bytes) + " B";

@@ -85,7 +85,8 @@ Number operator+(const Number& a, const Number& b) {
     Int128 left, right, bottom, top;
     if (!__builtin_mul_overflow(a.numerator_, b.denominator_, &left) &&
         !__builtin_mul_overflow(b.numerator_, a.denominator_, &right) &&
-        !__builtin_mul_overflow(a.denominator_, b.denominator_, &bottom) && !__builtin_add_overflow(left, right, &top)) {
+        !__builtin_mul_overflow(a.denominator_, b.denominator_, &bottom) &&
+        !__builtin_add_overflow(left, right, &top)) {
       return Number::fraction(top, bottom);
     }
   }

@@ -54,12 +54,13 @@ class Number {
 
 Number floor(const Number& x);
 Number ceil(const Number& x);
-Number sqrt(const Number& x);             // exact for squares; std::domain_error below 0
-Number log(const Number& x);              // natural; std::domain_error unless x > 0
+Number sqrt(const Number& x);  // exact for squares; std::domain_error below 0
+Number log(const Number& x);   // natural; std::domain_error unless x > 0
 Number exp(const Number& x);
 Number power(const Number& x, int exponent);
 
-// Digits grouped by commas when exact ("6,738,415,616"), powers of ten short ("6·10¹⁹"), else `digits` significant ones.
+// Digits grouped by commas when exact ("6,738,415,616"), powers of ten short ("6·10¹⁹"), else `digits` significant
+// ones.
 std::string to_text(const Number& x, int digits = 5);
 // All digits, for machines: "60000000000000000000", "1500000", or the shortest text that reads back as the same double.
 std::string to_digits(const Number& x);

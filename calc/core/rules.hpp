@@ -53,7 +53,7 @@ struct RulePreset {
 // The values of a rule's symbols while it is computed, by key.
 class RuleInputs {
  public:
-  const Traced& operator[](std::string_view key) const;         // throws FormulaError for a key the rule lacks
+  const Traced& operator[](std::string_view key) const;  // throws FormulaError for a key the rule lacks
   const List<Traced>& list(std::string_view key) const;
 
   void set(std::string_view key, Traced value) { values_.emplace_back(key, std::move(value)); }
@@ -112,26 +112,29 @@ struct RuleAnswer {
 // Throws Error(bad_input) listing every problem: unknown keys, wrong units, what is missing.
 RuleAnswer apply_rule(const Rule& rule, const std::vector<std::pair<std::string, std::string>>& given);
 
-// A rule with values at hand, for --explain: numbers in base units (bytes, FLOP, seconds), by key; only the first result.
+// A rule with values at hand, for --explain: numbers in base units (bytes, FLOP, seconds), by key; only the first
+// result.
 struct Explanation {
   std::string symbolic, substituted, result, source;
 };
 Explanation explain_rule(std::string_view name, const std::vector<std::pair<std::string_view, Number>>& values);
 
-// The formulas of a rule's results with no values put in: "t = C / (G · P · MFU)". Rules behind its symbols stay behind.
+// The formulas of a rule's results with no values put in: "t = C / (G · P · MFU)". Rules behind its symbols stay
+// behind.
 std::vector<std::string> rule_formulas(const Rule& rule);
 
 // docs/reference/rules.md.
 std::string rules_as_markdown();
 
-// ---- The same rules for code that has values already. Counts are exact; Overflow when they leave their type. ----------
+// ---- The same rules for code that has values already. Counts are exact; Overflow when they leave their type.
+// ----------
 
 Flops rule_6nd(Count parameters, Count tokens);
 Flops rule_2nd(Count parameters, Count tokens);
 Flops rule_4nd(Count parameters, Count tokens);
 Flops rule_matmul(Count m, Count n, Count k);
-Bytes rule_16n(Count parameters);                                   // fp32 weights, gradients and two AdamW moments
-Bytes rule_training_state(Count parameters, Bytes per_parameter);   // 16N's relatives
+Bytes rule_16n(Count parameters);                                  // fp32 weights, gradients and two AdamW moments
+Bytes rule_training_state(Count parameters, Bytes per_parameter);  // 16N's relatives
 Bytes rule_kv_cache_per_token(Count layers, Count kv_heads, Count head_dim, Bytes per_value);
 FlopsPerByte rule_ridge(FlopsPerSecond peak, BytesPerSecond bandwidth);
 FlopsPerSecond rule_roofline(FlopsPerSecond peak, BytesPerSecond bandwidth, FlopsPerByte intensity);

@@ -29,9 +29,8 @@ bool has_symbol(const Rule& rule, std::string_view key) {
 // Every symbol that can be given: the rule's own, and those of the rules that stand behind them.
 void all_symbols(const Rule& rule, std::vector<const RuleSymbol*>& found) {
   for (const RuleSymbol& symbol : rule.symbols) {
-    const bool known = std::any_of(found.begin(), found.end(), [&](const RuleSymbol* s) {
-      return std::string_view(s->key) == symbol.key;
-    });
+    const bool known = std::any_of(found.begin(), found.end(),
+                                   [&](const RuleSymbol* s) { return std::string_view(s->key) == symbol.key; });
     if (!known) found.push_back(&symbol);
     if (*symbol.from != '\0') all_symbols(rule_named(symbol.from), found);
   }
@@ -111,7 +110,8 @@ class Application {
       return;
     }
     std::string hint = did_you_mean(*name, known);
-    problems_.error(at(preset_key), "there is no " + in_quotes(*name), hint.empty() ? "known are " + join(known) : hint);
+    problems_.error(at(preset_key), "there is no " + in_quotes(*name),
+                    hint.empty() ? "known are " + join(known) : hint);
   }
 
   // Whether the symbol is to be computed by the rule behind it: one of that rule's own symbols was given.
@@ -120,8 +120,9 @@ class Application {
     std::vector<const RuleSymbol*> behind;
     all_symbols(rule_named(symbol.from), behind);
     return std::any_of(behind.begin(), behind.end(), [&](const RuleSymbol* s) {
-      const bool shared = has_symbol(rule, s->key) ||
-                          std::any_of(above.begin(), above.end(), [&](const Rule* r) { return has_symbol(*r, s->key); });
+      const bool shared = has_symbol(rule, s->key) || std::any_of(above.begin(), above.end(), [&](const Rule* r) {
+                            return has_symbol(*r, s->key);
+                          });
       return !shared && find(given_, s->key) != nullptr;
     });
   }
@@ -163,7 +164,8 @@ class Application {
       const std::string* text = find(given_, result.key);
       if (text == nullptr || *text == unknown_mark || has_symbol(rule_, result.key)) continue;
       if (target_ != nullptr) {
-        problems_.error(at(result.key), "one result at a time can be given; " + std::string(target_->key) + " is given too");
+        problems_.error(at(result.key),
+                        "one result at a time can be given; " + std::string(target_->key) + " is given too");
         continue;
       }
       target_ = &result;
@@ -199,13 +201,15 @@ class Application {
       } else if (!marked_.empty()) {
         std::vector<std::string> results;
         for (const RuleResult& result : rule_.results) results.emplace_back(result.key);
-        problems_.error(at(marked_.front()->symbol->key), "to solve for it, a result has to be given: " + join(results, "or"));
+        problems_.error(at(marked_.front()->symbol->key),
+                        "to solve for it, a result has to be given: " + join(results, "or"));
       }
       return;
     }
     if (marked_.size() + missing.size() > 1) {
       missing.insert(missing.end(), marked_.begin(), marked_.end());
-      problems_.error({}, "too many unknowns: " + described(missing), "leave out one symbol only, and it is solved for");
+      problems_.error({}, "too many unknowns: " + described(missing),
+                      "leave out one symbol only, and it is solved for");
       return;
     }
     if (!marked_.empty()) unknown_ = marked_.front();
@@ -216,9 +220,10 @@ class Application {
       unknown_->assumed = false;
     }
     if (unknown_ == nullptr) {
-      problems_.error({}, "nothing is left to solve for: " + std::string(target_->key) + " is given and so is everything else",
-                      assumed.empty() ? std::string("leave out the symbol to solve for")
-                                      : "write ? for the one to solve for: " + std::string(assumed.front()->symbol->key) + "=?");
+      problems_.error(
+          {}, "nothing is left to solve for: " + std::string(target_->key) + " is given and so is everything else",
+          assumed.empty() ? std::string("leave out the symbol to solve for")
+                          : "write ? for the one to solve for: " + std::string(assumed.front()->symbol->key) + "=?");
     } else if (unknown_->symbol->kind == SymbolKind::wholes) {
       problems_.error(at(unknown_->symbol->key), "a list cannot be solved for");
     }
@@ -231,9 +236,8 @@ class Application {
         inputs.set(symbol.key, compute(rule_named(symbol.from)).front());
         continue;
       }
-      const Leaf& leaf = *std::find_if(leaves_.begin(), leaves_.end(), [&](const Leaf& l) {
-        return std::string_view(l.symbol->key) == symbol.key;
-      });
+      const Leaf& leaf = *std::find_if(leaves_.begin(), leaves_.end(),
+                                       [&](const Leaf& l) { return std::string_view(l.symbol->key) == symbol.key; });
       if (symbol.kind == SymbolKind::wholes) {
         List<Traced> list{symbol.sign, {}};
         for (const Number& value : *leaf.values) {
@@ -257,8 +261,8 @@ class Application {
       const bool repeated = results.size() > rule_.results.size() && i >= last;
       const std::string number = repeated ? "_" + std::to_string(i - last + 1) : "";
       if (results[i].dimension() != result.unit) {
-        throw FormulaError(std::string(rule_.name) + ": " + result.key + " comes out in " + to_string(results[i].dimension()) +
-                           ", not in " + to_string(result.unit));
+        throw FormulaError(std::string(rule_.name) + ": " + result.key + " comes out in " +
+                           to_string(results[i].dimension()) + ", not in " + to_string(result.unit));
       }
       answer.values.push_back(
           value_of(result.key + number, result.sign + number, result.meaning, result.unit, result.kind, results[i]));
@@ -275,8 +279,9 @@ class Application {
       answer.solved_for = symbol.key;
       answer.values.push_back(value_of(symbol.key, symbol.sign, symbol.meaning, symbol.unit, symbol.kind, solved));
     } catch (const formula::Unsolvable& problem) {
-      throw Error(Exit::bad_input, std::string(rule_.name) + " cannot be solved for " + symbol.key + " from " +
-                                       target_->key + ": " + problem.what(),
+      throw Error(Exit::bad_input,
+                  std::string(rule_.name) + " cannot be solved for " + symbol.key + " from " + target_->key + ": " +
+                      problem.what(),
                   "the formula is " + std::string(target_->sign) + " = " + formula::symbolic(results[index]));
     }
   }
@@ -291,16 +296,23 @@ class Application {
     return distance <= std::min(absolute, relative * nearest.as_double()) ? nearest : value;
   }
 
-  RuleValue value_of(const std::string& key, const std::string& sign, const char* meaning, Dimension unit, SymbolKind kind,
-                     const Traced& expression) const {
+  RuleValue value_of(const std::string& key, const std::string& sign, const char* meaning, Dimension unit,
+                     SymbolKind kind, const Traced& expression) const {
     const Number value = whole_if_nearly(kind, expression.value());
     const std::string problem = rule::range_problem(kind, value);
     if (!problem.empty()) {
       throw Error(Exit::bad_input, key + " comes out as " + rule::short_text(kind, unit, value) + ", but " + problem,
                   key == "mfu" ? rule_named("mfu").caution : rule_.caution);
     }
-    RuleValue result{key, sign, meaning, unit, value, sign + " = " + formula::symbolic(expression),
-                     formula::substituted(expression), rule::long_text(kind, unit, value), {}};
+    RuleValue result{key,
+                     sign,
+                     meaning,
+                     unit,
+                     value,
+                     sign + " = " + formula::symbolic(expression),
+                     formula::substituted(expression),
+                     rule::long_text(kind, unit, value),
+                     {}};
     if (kind == SymbolKind::whole && !value.is_integer()) {
       result.note = "not a whole number: between " + to_text(floor(value)) + " and " + to_text(ceil(value));
     }
@@ -341,7 +353,8 @@ Explanation explain_rule(std::string_view name, const std::vector<std::pair<std:
   const auto compute = [&](const auto& self, const Rule& inner) -> std::vector<Traced> {
     RuleInputs inputs;
     for (const RuleSymbol& symbol : inner.symbols) {
-      const auto found = std::find_if(values.begin(), values.end(), [&](const auto& v) { return v.first == symbol.key; });
+      const auto found =
+          std::find_if(values.begin(), values.end(), [&](const auto& v) { return v.first == symbol.key; });
       if (found != values.end()) {
         inputs.set(symbol.key, Traced::symbol(symbol.sign, found->second, symbol.unit,
                                               rule::short_text(symbol.kind, symbol.unit, found->second)));

@@ -42,15 +42,18 @@ std::vector<Rule> batch_rules() {
        .caution = "The last step may be smaller.",
        .source = "definition",
        .example = "tokens=10B micro_batch=2 seq=4096 accumulate=4 devices=8",
-       .compute = [](const RuleInputs& in) -> std::vector<Traced> { return {ceil_div(in["tokens"], in["tokens_per_step"])}; }},
+       .compute = [](const RuleInputs& in) -> std::vector<Traced> {
+         return {ceil_div(in["tokens"], in["tokens_per_step"])};
+       }},
       {.name = "micro_batch_weights",
        .title = "Weights of unequal micro-batches",
        .symbols = {{"sizes", "n", "samples (or counted tokens) of each micro-batch", dim::none, SymbolKind::wholes}},
        .results = {{"total", "n_all", "samples in all", dim::none, whole},
                    {"weight", "w", "factor of the mean loss of that micro-batch", dim::none, SymbolKind::fraction}},
        .scope = "Gradient accumulation where each micro-batch's loss is a mean.",
-       .caution = "Dividing by the number of micro-batches gives small ones too much say; for language models count the "
-                  "tokens that enter the loss, not the sequences.",
+       .caution =
+           "Dividing by the number of micro-batches gives small ones too much say; for language models count the "
+           "tokens that enter the loss, not the sequences.",
        .source = "derived: the mean over all is the mean of means, weighted by size",
        .example = "sizes=4,4,2",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
@@ -76,7 +79,8 @@ std::vector<Rule> batch_rules() {
   };
 }
 
-Rule ring_rule(const char* name, const char* title, const char* caution, std::vector<Traced> (*compute)(const RuleInputs&)) {
+Rule ring_rule(const char* name, const char* title, const char* caution,
+               std::vector<Traced> (*compute)(const RuleInputs&)) {
   return {.name = name,
           .title = title,
           .symbols = {{"bytes", "X", "size of the whole buffer", dim::byte, whole},
@@ -87,9 +91,10 @@ Rule ring_rule(const char* name, const char* title, const char* caution, std::ve
                       {"traffic", "X_rank", "bytes that each device sends", dim::byte, zero_up}},
           .scope = "A ring of equal links.",
           .caution = caution,
-          .source = "Patarasuk and Yuan 2009, Journal of Parallel and Distributed Computing 69(2); NVIDIA nccl-tests, "
-                    "doc/PERFORMANCE.md",
-          .example = "bytes=16GB ranks=8 bandwidth=450GB/s",
+          .source =
+              "Patarasuk and Yuan 2009, Journal of Parallel and Distributed Computing 69(2); NVIDIA nccl-tests, "
+              "doc/PERFORMANCE.md",
+          .example = "bytes=16GB ranks=8 bandwidth=450GB/s latency=10us",
           .compute = compute};
 }
 
@@ -102,10 +107,11 @@ std::vector<Traced> ring(Count rounds, const RuleInputs& in) {
 
 std::vector<Rule> collective_rules() {
   std::vector<Rule> all = batch_rules();
-  all.push_back(ring_rule("ring_all_reduce", "Ring all-reduce",
-                          "Small buffers are ruled by latency, and other algorithms (trees, in-switch sums) move less. The "
-                          "traffic hardly depends on the number of devices: close to 2X.",
-                          [](const RuleInputs& in) { return ring(2, in); }));
+  all.push_back(
+      ring_rule("ring_all_reduce", "Ring all-reduce",
+                "Small buffers are ruled by latency, and other algorithms (trees, in-switch sums) move less. The "
+                "traffic hardly depends on the number of devices: close to 2X.",
+                [](const RuleInputs& in) { return ring(2, in); }));
   all.push_back(ring_rule("ring_all_gather", "Ring all-gather or reduce-scatter",
                           "X is the gathered size, not each device's part.",
                           [](const RuleInputs& in) { return ring(1, in); }));

@@ -13,7 +13,9 @@ std::vector<Rule> gradient_rules() {
   return {
       {.name = "gradient_descent",
        .title = "One step of gradient descent",
-       .symbols = {{"weight", "w", "weight before", dim::none, any}, {"gradient", "g", "gradient of the loss", dim::none, any}, rate},
+       .symbols = {{"weight", "w", "weight before", dim::none, any},
+                   {"gradient", "g", "gradient of the loss", dim::none, any},
+                   rate},
        .results = {{"new_weight", "w'", "weight after", dim::none, any}},
        .scope = "Plain SGD, one weight.",
        .caution = "A rate that is too large jumps over the minimum.",
@@ -85,8 +87,9 @@ std::vector<Rule> scale_rules() {
        .symbols = {fan_in},
        .results = {{"std", "σ", "standard deviation of the initial weights", dim::none, SymbolKind::positive}},
        .scope = "A linear layer whose output should have the variance of its input.",
-       .caution = "The name is used for several formulas: Glorot's own averages over both sides (glorot), He's for ReLU is "
-                  "√(2 / n_in), and PyTorch's nn.Linear draws from a uniform distribution of another width.",
+       .caution =
+           "The name is used for several formulas: Glorot's own averages over both sides (glorot), He's for ReLU is "
+           "√(2 / n_in), and PyTorch's nn.Linear draws from a uniform distribution of another width.",
        .source = "the forward half of Glorot and Bengio 2010 (AISTATS), section 4.2",
        .example = "fan_in=4096",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> { return {xavier(in["fan_in"])}; }},

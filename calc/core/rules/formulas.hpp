@@ -23,10 +23,14 @@ N elements(const List<N>& shape) {
 }
 
 template <class N>
-N tensor_bytes(const N& elements, const N& bytes_per_value) { return elements * bytes_per_value; }
+N tensor_bytes(const N& elements, const N& bytes_per_value) {
+  return elements * bytes_per_value;
+}
 
 template <class N>
-N matmul_flops(const N& m, const N& n, const N& k) { return constant<N>(2, dim::flop) * m * n * k; }
+N matmul_flops(const N& m, const N& n, const N& k) {
+  return constant<N>(2, dim::flop) * m * n * k;
+}
 
 // k products and k − 1 additions for each of the m · n results.
 template <class N>
@@ -41,7 +45,9 @@ N linear_flops(Count per_weight, const N& rows, const N& in, const N& out) {
 }
 
 template <class N>
-N product_of(const N& a, const N& b) { return a * b; }
+N product_of(const N& a, const N& b) {
+  return a * b;
+}
 
 template <class N>
 N matmul_bytes(const N& m, const N& n, const N& k, const N& bytes_per_value) {
@@ -66,7 +72,8 @@ N four_nd(const N& parameters, const N& tokens) {
 // 6 N D and the two attention matmuls, three passes of 4 · S per token, layer and unit of width.
 template <class N>
 N six_nd_attention(const N& parameters, const N& tokens, const N& layers, const N& width, const N& seq) {
-  return (constant<N>(6, flop_per_parameter_token) * parameters + constant<N>(12, flop_per_pair) * layers * width * seq) *
+  return (constant<N>(6, flop_per_parameter_token) * parameters +
+          constant<N>(12, flop_per_pair) * layers * width * seq) *
          tokens;
 }
 
@@ -96,7 +103,8 @@ N transformer_flops(const N& passes, const N& batch, const N& seq, const N& laye
 
 template <class N>
 N lora_flops(const N& frozen, const N& trained, const N& tokens) {
-  return (constant<N>(4, flop_per_parameter_token) * frozen + constant<N>(6, flop_per_parameter_token) * trained) * tokens;
+  return (constant<N>(4, flop_per_parameter_token) * frozen + constant<N>(6, flop_per_parameter_token) * trained) *
+         tokens;
 }
 
 // ---- Parameters ----------------------------------------------------------------------------------------------------
@@ -169,18 +177,26 @@ N activations_recomputed(const N& seq, const N& batch, const N& hidden, const N&
 }
 
 template <class N>
-N tokens_of(const N& batch, const N& seq) { return batch * seq; }
+N tokens_of(const N& batch, const N& seq) {
+  return batch * seq;
+}
 
 template <class N>
-N bytes_of_tokens(const N& tokens, const N& bytes_per_token) { return tokens * bytes_per_token; }
+N bytes_of_tokens(const N& tokens, const N& bytes_per_token) {
+  return tokens * bytes_per_token;
+}
 
 // ---- Roofline, MFU, time, cost -------------------------------------------------------------------------------------
 
 template <class N>
-N quotient(const N& a, const N& b) { return a / b; }
+N quotient(const N& a, const N& b) {
+  return a / b;
+}
 
 template <class N>
-N roofline(const N& peak, const N& intensity, const N& bandwidth) { return min_of(peak, intensity * bandwidth); }
+N roofline(const N& peak, const N& intensity, const N& bandwidth) {
+  return min_of(peak, intensity * bandwidth);
+}
 
 template <class N>
 N roofline_time(const N& flops, const N& bytes, const N& peak, const N& bandwidth) {
@@ -188,13 +204,19 @@ N roofline_time(const N& flops, const N& bytes, const N& peak, const N& bandwidt
 }
 
 template <class N>
-N mfu(const N& achieved, const N& devices, const N& peak) { return achieved / (devices * peak); }
+N mfu(const N& achieved, const N& devices, const N& peak) {
+  return achieved / (devices * peak);
+}
 
 template <class N>
-N hfu(const N& mfu, const N& passes) { return mfu * passes / 3; }
+N hfu(const N& mfu, const N& passes) {
+  return mfu * passes / 3;
+}
 
 template <class N>
-N training_time(const N& flops, const N& devices, const N& peak, const N& mfu) { return flops / (devices * peak * mfu); }
+N training_time(const N& flops, const N& devices, const N& peak, const N& mfu) {
+  return flops / (devices * peak * mfu);
+}
 
 template <class N>
 N training_time_recompute(const N& parameters, const N& tokens, const N& devices, const N& achieved) {
@@ -207,10 +229,14 @@ N throughput(const N& parameters, const N& devices, const N& peak, const N& mfu)
 }
 
 template <class N>
-N cost(const N& time, const N& devices, const N& price) { return time * devices * price; }
+N cost(const N& time, const N& devices, const N& price) {
+  return time * devices * price;
+}
 
 template <class N>
-N energy(const N& time, const N& devices, const N& power, const N& overhead) { return time * devices * power * overhead; }
+N energy(const N& time, const N& devices, const N& power, const N& overhead) {
+  return time * devices * power * overhead;
+}
 
 template <class N>
 N tokens_per_step(const N& batch, const N& seq, const N& accumulate, const N& devices) {
@@ -218,13 +244,17 @@ N tokens_per_step(const N& batch, const N& seq, const N& accumulate, const N& de
 }
 
 template <class N>
-N bubble(const N& stages, const N& chunks, const N& micro_batches) { return (stages - 1) / (chunks * micro_batches); }
+N bubble(const N& stages, const N& chunks, const N& micro_batches) {
+  return (stages - 1) / (chunks * micro_batches);
+}
 
 // ---- Collectives ---------------------------------------------------------------------------------------------------
 
 // Each rank sends (n − 1) of n parts; all-reduce does it twice, once to add up and once to spread the sum.
 template <class N>
-N ring_traffic(Count rounds, const N& bytes, const N& ranks) { return rounds * bytes * (ranks - 1) / ranks; }
+N ring_traffic(Count rounds, const N& bytes, const N& ranks) {
+  return rounds * bytes * (ranks - 1) / ranks;
+}
 
 template <class N>
 N ring_time(Count rounds, const N& bytes, const N& ranks, const N& bandwidth, const N& latency) {
@@ -234,22 +264,34 @@ N ring_time(Count rounds, const N& bytes, const N& ranks, const N& bandwidth, co
 // ---- The small ones of the course ----------------------------------------------------------------------------------
 
 template <class N>
-N gradient_step(const N& weight, const N& gradient, const N& rate) { return weight - rate * gradient; }
+N gradient_step(const N& weight, const N& gradient, const N& rate) {
+  return weight - rate * gradient;
+}
 
 template <class N>
-N squared_error(const N& weight, const N& x, const N& y) { return power_of(weight * x - y, 2); }
+N squared_error(const N& weight, const N& x, const N& y) {
+  return power_of(weight * x - y, 2);
+}
 
 template <class N>
-N squared_error_gradient(const N& weight, const N& x, const N& y) { return 2 * x * (weight * x - y); }
+N squared_error_gradient(const N& weight, const N& x, const N& y) {
+  return 2 * x * (weight * x - y);
+}
 
 template <class N>
-N negative_log(const N& p) { return 0 - log_of(p); }
+N negative_log(const N& p) {
+  return 0 - log_of(p);
+}
 
 template <class N>
-N xavier(const N& fan_in) { return 1 / root_of(fan_in); }
+N xavier(const N& fan_in) {
+  return 1 / root_of(fan_in);
+}
 
 template <class N>
-N glorot(const N& fan_in, const N& fan_out) { return root_of(2 / (fan_in + fan_out)); }
+N glorot(const N& fan_in, const N& fan_out) {
+  return root_of(2 / (fan_in + fan_out));
+}
 
 // Samples in all; micro-batch i's mean loss weighs n_i / total in the mean over all.
 template <class N>

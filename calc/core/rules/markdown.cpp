@@ -43,7 +43,8 @@ std::string section(const Rule& rule) {
   for (const RuleValue& value : apply_rule(rule, split_example(rule.example)).values) {
     text += "  " + value.symbolic + "\n    = " + value.substituted + "\n    = " + value.text + "\n";
   }
-  text += "```\n\nScope: " + std::string(rule.scope) + "\n\nCaution: " + rule.caution + "\n\nSource: " + rule.source + ".\n";
+  text += "```\n\nScope: " + std::string(rule.scope) + "\n\nCaution: " + rule.caution + "\n\nSource: " + rule.source +
+          ".\n";
   return text;
 }
 
@@ -81,11 +82,16 @@ std::vector<std::string> rule_formulas(const Rule& rule) {
 std::string rules_as_markdown() {
   std::string text =
       "# Rules of thumb\n\n"
-      "Written by `llmcalc rule --format markdown` from the same definitions that compute: change those, not this page.\n\n"
-      "`llmcalc rule NAME key=value...` computes a rule. Values carry units (`100TFLOP/s`, `1 TB/s`, `40%`, `10B`). Where a\n"
-      "symbol comes \"from\" another rule, that rule's symbols can be given instead. Given a result and all symbols but one, it\n"
-      "is solved for that one, where it stands in the formula once; `key=?` names it when several were left to their defaults.\n\n";
-  for (const Rule& rule : rules()) text += "- [`" + std::string(rule.name) + "`](#" + rule.name + "): " + rule.title + "\n";
+      "Written by `llmcalc rule --format markdown` from the same definitions that compute: change those, not this "
+      "page.\n\n"
+      "`llmcalc rule NAME key=value...` computes a rule. Values carry units (`100TFLOP/s`, `1 TB/s`, `40%`, `10B`). "
+      "Where a\n"
+      "symbol comes \"from\" another rule, that rule's symbols can be given instead. Given a result and all symbols "
+      "but one, it\n"
+      "is solved for that one, where it stands in the formula once; `key=?` names it when several were left to their "
+      "defaults.\n\n";
+  for (const Rule& rule : rules())
+    text += "- [`" + std::string(rule.name) + "`](#" + rule.name + "): " + rule.title + "\n";
   for (const Rule& rule : rules()) text += "\n" + section(rule);
   return text;
 }

@@ -11,8 +11,10 @@ constexpr auto zero_up = SymbolKind::zero_up;
 // Bytes per parameter by what they hold; the defaults are fp32 with AdamW.
 constexpr RuleSymbol weight{"weight", "b_w", "bytes per parameter: weight", byte_per_parameter, zero_up, "4"};
 constexpr RuleSymbol gradient{"gradient", "b_g", "gradient", byte_per_parameter, zero_up, "4"};
-constexpr RuleSymbol master{"master", "b_m", "fp32 copies kept beside a 16-bit weight", byte_per_parameter, zero_up, "0"};
-constexpr RuleSymbol moments{"moments", "b_o", "optimizer states: two moments of AdamW", byte_per_parameter, zero_up, "8"};
+constexpr RuleSymbol master{"master",           "b_m",   "fp32 copies kept beside a 16-bit weight",
+                            byte_per_parameter, zero_up, "0"};
+constexpr RuleSymbol moments{"moments",          "b_o",   "optimizer states: two moments of AdamW",
+                             byte_per_parameter, zero_up, "8"};
 
 std::vector<Rule> state_rules() {
   return {
@@ -21,9 +23,11 @@ std::vector<Rule> state_rules() {
        .symbols = {parameters, weight, gradient, master, moments},
        .results = {{"bytes", "M", "model states", dim::byte, zero_up}},
        .scope = "What is there all the time, on one device and unsharded; recipe= sets the four widths together.",
-       .caution = "Activations, temporaries of the optimizer step, autocast copies and the allocator's rest come on top.",
-       .source = "bytes of the dtypes; Rajbhandari et al. 2020, arXiv:1910.02054, section 3.1, for 16 with a master copy; "
-                 "Megatron-LM's distributed optimizer page for 18 and 20",
+       .caution =
+           "Activations, temporaries of the optimizer step, autocast copies and the allocator's rest come on top.",
+       .source =
+           "bytes of the dtypes; Rajbhandari et al. 2020, arXiv:1910.02054, section 3.1, for 16 with a master copy; "
+           "Megatron-LM's distributed optimizer page for 18 and 20",
        .example = "parameters=1B",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
          return {training_state(in["parameters"], in["weight"], in["gradient"], in["master"], in["moments"])};
@@ -32,8 +36,10 @@ std::vector<Rule> state_rules() {
                    {"sgd-fp32", "8 B: fp32, SGD without momentum", "weight=4 gradient=4 master=0 moments=0"},
                    {"momentum-fp32", "12 B: fp32, SGD with momentum", "weight=4 gradient=4 master=0 moments=4"},
                    {"adamw-bf16", "8 B: everything bf16, no master copy", "weight=2 gradient=2 master=0 moments=4"},
-                   {"adamw-bf16-master", "16 B: bf16 with an fp32 master copy", "weight=2 gradient=2 master=4 moments=8"},
-                   {"adamw-bf16-fp32-grads", "18 B: the same with fp32 gradients", "weight=2 gradient=4 master=4 moments=8"},
+                   {"adamw-bf16-master", "16 B: bf16 with an fp32 master copy",
+                    "weight=2 gradient=2 master=4 moments=8"},
+                   {"adamw-bf16-fp32-grads", "18 B: the same with fp32 gradients",
+                    "weight=2 gradient=4 master=4 moments=8"},
                    {"adamw-fp16-megatron", "20 B: fp16, fp32 master copy and a second, fp32 gradient",
                     "weight=2 gradient=2 master=8 moments=8"},
                    {"momentum-bf16-fp32-grads", "14 B: bf16, fp32 gradients and master copy, SGD with momentum",
@@ -49,11 +55,13 @@ std::vector<Rule> state_rules() {
                    {"stage_2", "M_2", "gradients split too", dim::byte, zero_up},
                    {"stage_3", "M_3", "everything split (FSDP)", dim::byte, zero_up}},
        .scope = "Parameters that divide evenly over the ranks.",
-       .caution = "Stage 3 also holds the gathered layers it is working on; hybrid sharding splits over one group only.",
+       .caution =
+           "Stage 3 also holds the gathered layers it is working on; hybrid sharding splits over one group only.",
        .source = "Rajbhandari et al. 2020, arXiv:1910.02054, section 5",
        .example = "parameters=7.5B ranks=64",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
-         const auto &n = in["parameters"], &w = in["weight"], &g = in["gradient"], &o = in["optimizer"], &d = in["ranks"];
+         const auto &n = in["parameters"], &w = in["weight"], &g = in["gradient"], &o = in["optimizer"],
+                    &d = in["ranks"];
          return {zero_1(n, w, g, o, d), zero_2(n, w, g, o, d), zero_3(n, w, g, o, d)};
        }},
       {.name = "kv_cache",
@@ -66,8 +74,9 @@ std::vector<Rule> state_rules() {
        .results = {{"per_token", "b", "for one token", byte_per_token, zero_up},
                    {"bytes", "M", "for all of them", dim::byte, zero_up}},
        .scope = "Attention with grouped kv heads; every layer keeps every token.",
-       .caution = "It is the kv heads that count, not the query heads. Sliding windows cap the tokens, latent attention (MLA) "
-                  "keeps one compressed vector instead, and paged caches round up to whole pages.",
+       .caution =
+           "It is the kv heads that count, not the query heads. Sliding windows cap the tokens, latent attention (MLA) "
+           "keeps one compressed vector instead, and paged caches round up to whole pages.",
        .source = "derived: a key and a value for each layer, kv head and token",
        .example = "layers=32 kv_heads=8 head_dim=128 dtype=bf16 tokens=8192",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
@@ -87,14 +96,16 @@ std::vector<Rule> state_rules() {
        .example = "seq=2048 batch=1 hidden=12288 heads=96 layers=96",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
          const auto &s = in["seq"], &b = in["batch"], &h = in["hidden"], &l = in["layers"];
-         return {activations(s, b, h, in["heads"], l), activations_without_scores(s, b, h, l), activations_recomputed(s, b, h, l)};
+         return {activations(s, b, h, in["heads"], l), activations_without_scores(s, b, h, l),
+                 activations_recomputed(s, b, h, l)};
        }},
       {.name = "logits",
        .title = "One copy of the logits",
        .symbols = {batch, {"seq", "T", "tokens per sequence", dim::none, whole}, vocab, value_width},
        .results = {{"bytes", "M", "one tensor (B,T,V)", dim::byte, zero_up}},
        .scope = "A loss computed in one piece.",
-       .caution = "Often there are several: 16-bit logits, an fp32 copy, and its gradient. A chunked or fused loss avoids them.",
+       .caution = "Often there are several: 16-bit logits, an fp32 copy, and its gradient. A chunked or fused loss "
+                  "avoids them.",
        .source = "definition",
        .example = "batch=2 seq=4096 vocab=128256 dtype=bf16",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
@@ -136,14 +147,16 @@ std::vector<Rule> file_rules() {
                    {"rate", "r", "rate of writing", dim::bytes_per_second}},
        .results = {{"time", "t", "time", dim::second, zero_up}},
        .scope = "One writer at a steady rate.",
-       .caution = "Use the measured rate of the file system, not that of its network. With asynchronous saving only the copy "
-                  "to host memory stops training.",
+       .caution =
+           "Use the measured rate of the file system, not that of its network. With asynchronous saving only the copy "
+           "to host memory stops training.",
        .source = "definition",
        .example = "parameters=1B rate=2GB/s",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> { return {quotient(in["bytes"], in["rate"])}; }},
       {.name = "dataset_bytes",
        .title = "Size of a tokenised dataset",
-       .symbols = {tokens, {"bytes_per_id", "w", "bytes of one token id, or its type", byte_per_token, SymbolKind::width, "2"}},
+       .symbols = {tokens,
+                   {"bytes_per_id", "w", "bytes of one token id, or its type", byte_per_token, SymbolKind::width, "2"}},
        .results = {{"bytes", "X", "on disk", dim::byte, zero_up}},
        .scope = "Token ids stored one after the other, uncompressed.",
        .caution = "uint16 holds vocabularies up to 65,536; larger ones need 4 bytes.",
@@ -154,8 +167,10 @@ std::vector<Rule> file_rules() {
        }},
       {.name = "batch_bytes",
        .title = "Bytes of a batch of token ids",
-       .symbols = {batch, seq,
-                   {"bytes_per_id", "w", "bytes of one token id, or its type", byte_per_token, SymbolKind::width, "int64"},
+       .symbols = {batch,
+                   seq,
+                   {"bytes_per_id", "w", "bytes of one token id, or its type", byte_per_token, SymbolKind::width,
+                    "int64"},
                    {"arrays", "n", "arrays of that shape: inputs, labels, masks", dim::none, whole, "1"}},
        .results = {{"bytes", "X", "moved to the device", dim::byte, zero_up}},
        .scope = "What a training step gets from the host.",
@@ -171,8 +186,9 @@ std::vector<Rule> file_rules() {
                    {"rate", "r", "rate of the copy: the pinned or the pageable one", dim::bytes_per_second}},
        .results = {{"time", "t", "time", dim::second, zero_up}},
        .scope = "One copy at a steady rate.",
-       .caution = "Pinned memory reaches the rate of the link and can overlap with compute; pageable memory is first copied "
-                  "to a pinned buffer, is slower, and blocks. Small copies are ruled by latency.",
+       .caution =
+           "Pinned memory reaches the rate of the link and can overlap with compute; pageable memory is first copied "
+           "to a pinned buffer, is slower, and blocks. Small copies are ruled by latency.",
        .source = "definition",
        .example = "batch=8 seq=1024 arrays=2 rate=25GB/s",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> { return {quotient(in["bytes"], in["rate"])}; }},

@@ -15,8 +15,9 @@ Rule nd_rule(const char* name, const char* title, const char* meaning, const cha
           .symbols = {parameters, tokens},
           .results = {{"flops", "C", meaning, dim::flop, whole}},
           .scope = scope,
-          .caution = "Leaves out attention's scores and weighted sums (6nd_attention), and counts look-up tables as if they "
-                     "were multiplied. For a mixture of experts N is the parameters a token really uses.",
+          .caution =
+              "Leaves out attention's scores and weighted sums (6nd_attention), and counts look-up tables as if they "
+              "were multiplied. For a mixture of experts N is the parameters a token really uses.",
           .source = "Kaplan et al. 2020, arXiv:2001.08361: C = 6ND for forward and backward, 2ND of it forward",
           .example = "parameters=1B tokens=10B",
           .compute = compute};
@@ -43,8 +44,9 @@ std::vector<Rule> attention_rules() {
        .symbols = {parameters, tokens, layers, attention_width, seq},
        .results = {{"flops", "C", "forward and backward", dim::flop, whole}},
        .scope = "Dense transformers; attention counted over the full T × T square.",
-       .caution = "With causal masking half of the attention term is never needed; conventions differ in which they count, "
-                  "which moves the MFU by more than half at 128k tokens.",
+       .caution =
+           "With causal masking half of the attention term is never needed; conventions differ in which they count, "
+           "which moves the MFU by more than half at 128k tokens.",
        .source = "PaLM (Chowdhery et al. 2022, arXiv:2204.02311), appendix B: 6N + 12 L H Q T per token",
        .example = "parameters=8030261248 tokens=15T layers=32 width=4096 seq=8192",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
@@ -55,13 +57,15 @@ std::vector<Rule> attention_rules() {
        .symbols = {seq, attention_width, one_layer},
        .results = {{"full", "F_full", "every token with every token", dim::flop, whole},
                    {"causal", "F_causal", "tokens with those before them: half of it", dim::flop, whole}},
-       .scope = "Scores and weighted sum of one sequence; grouped kv heads change nothing here. Backward is twice as much.",
+       .scope =
+           "Scores and weighted sum of one sequence; grouped kv heads change nothing here. Backward is twice as much.",
        .caution = "The projections belong to the parameters, not here. Eager kernels execute the full square even when "
                   "half of it is masked.",
        .source = "derived: 2 products · 2 FLOPs · T² pairs · h_q",
        .example = "seq=8192 width=4096 layers=32",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
-         return {attention_full(in["seq"], in["width"], in["layers"]), attention_causal(in["seq"], in["width"], in["layers"])};
+         return {attention_full(in["seq"], in["width"], in["layers"]),
+                 attention_causal(in["seq"], in["width"], in["layers"])};
        }},
       {.name = "attention_window_flops",
        .title = "FLOPs of windowed attention, forward",
@@ -79,8 +83,13 @@ std::vector<Rule> attention_rules() {
        }},
       {.name = "transformer_flops",
        .title = "FLOPs of one training step of a GPT",
-       .symbols = {{"passes", "p", "forward-sized passes over the layers: 3, or 4 with full recompute", dim::none, whole, "3"},
-                   batch, seq, layers, hidden, vocab},
+       .symbols = {{"passes", "p", "forward-sized passes over the layers: 3, or 4 with full recompute", dim::none,
+                    whole, "3"},
+                   batch,
+                   seq,
+                   layers,
+                   hidden,
+                   vocab},
        .results = {{"flops", "F", "one step", dim::flop, whole}},
        .scope = "As many heads as make up the hidden size, no grouped kv heads, an MLP of width 4H; full attention.",
        .caution = "With p = 4 it counts what is executed, so a rate from it gives the HFU, not the MFU.",
@@ -96,8 +105,9 @@ std::vector<Rule> attention_rules() {
                    tokens},
        .results = {{"flops", "C", "forward and backward", dim::flop, whole}},
        .scope = "LoRA and other adapters: the gradient has to pass through the frozen weights.",
-       .caution = "Two thirds of full training, not the tiny share the trained parameters suggest. Below the first adapter "
-                  "no gradient is needed, so the true figure is a little lower.",
+       .caution =
+           "Two thirds of full training, not the tiny share the trained parameters suggest. Below the first adapter "
+           "no gradient is needed, so the true figure is a little lower.",
        .source = "derived: a frozen weight needs forward (2) and the input's gradient (2), not its own (2)",
        .example = "frozen=8B trained=42M tokens=100M",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
@@ -121,7 +131,9 @@ std::vector<Rule> parameter_rules() {
        }},
       {.name = "llama_parameters",
        .title = "Parameters of a Llama",
-       .symbols = {layers, hidden, attention_width,
+       .symbols = {layers,
+                   hidden,
+                   attention_width,
                    {"kv_width", "h_kv", "kv heads · head dimension", dim::none, whole},
                    {"ffn", "F", "width of the MLP", dim::none, whole},
                    vocab,
@@ -132,7 +144,8 @@ std::vector<Rule> parameter_rules() {
        .source = "derived from the shapes",
        .example = "layers=32 hidden=4096 width=4096 kv_width=1024 ffn=14336 vocab=128256",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
-         return {llama_parameters(in["layers"], in["hidden"], in["width"], in["kv_width"], in["ffn"], in["vocab"], in["tables"])};
+         return {llama_parameters(in["layers"], in["hidden"], in["width"], in["kv_width"], in["ffn"], in["vocab"],
+                                  in["tables"])};
        }},
       {.name = "moe_active",
        .title = "Active parameters of an MoE",
@@ -163,14 +176,18 @@ std::vector<Rule> parameter_rules() {
        }},
       {.name = "chinchilla_tokens",
        .title = "Tokens for compute-optimal training",
-       .symbols = {parameters, {"ratio", "ρ", "tokens per parameter", dim::token / dim::parameter, SymbolKind::positive, "20"}},
+       .symbols = {parameters,
+                   {"ratio", "ρ", "tokens per parameter", dim::token / dim::parameter, SymbolKind::positive, "20"}},
        .results = {{"tokens", "D", "training tokens", dim::token, SymbolKind::positive}},
        .scope = "The lowest loss for a given 6ND, inference left aside.",
-       .caution = "About 20 is read off the fits, and depends on data and size; models meant to be served are trained on "
-                  "10 to 100 times as much.",
+       .caution =
+           "About 20 is read off the fits, and depends on data and size; models meant to be served are trained on "
+           "10 to 100 times as much.",
        .source = "Hoffmann et al. 2022, arXiv:2203.15556",
        .example = "parameters=1B",
-       .compute = [](const RuleInputs& in) -> std::vector<Traced> { return {product_of(in["parameters"], in["ratio"])}; }},
+       .compute = [](const RuleInputs& in) -> std::vector<Traced> {
+         return {product_of(in["parameters"], in["ratio"])};
+       }},
   };
 }
 

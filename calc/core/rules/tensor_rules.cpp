@@ -36,8 +36,9 @@ std::vector<Rule> tensor_rules() {
        .results = {{"flops", "F", "2 FLOPs for each multiply-add", dim::flop, whole},
                    {"exact", "F_exact", "multiplications and additions that are really needed", dim::flop, whole}},
        .scope = "(M,K) × (K,N), dense.",
-       .caution = "The usual count takes a multiply-add as 2 FLOPs; the first product of each sum needs no addition, so the "
-                  "exact count is lower by M · N.",
+       .caution =
+           "The usual count takes a multiply-add as 2 FLOPs; the first product of each sum needs no addition, so the "
+           "exact count is lower by M · N.",
        .source = "definition: M · N results, each the sum of K products",
        .example = "m=2 n=4 k=3",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
@@ -58,7 +59,8 @@ std::vector<Rule> tensor_rules() {
        }},
       {.name = "rows",
        .title = "Rows that a linear layer sees",
-       .symbols = {{"batch", "B", "sequences", dim::none, whole}, {"seq", "T", "tokens per sequence", dim::none, whole}},
+       .symbols = {{"batch", "B", "sequences", dim::none, whole},
+                   {"seq", "T", "tokens per sequence", dim::none, whole}},
        .results = {{"rows", "M", "rows", dim::none, whole}},
        .scope = "An input of shape (B,T,H): every token is one row.",
        .caution = "Padding counts as rows too.",
@@ -74,8 +76,9 @@ std::vector<Rule> tensor_rules() {
                    {"backward", "F_bwd", "gradients of the input and of the weight", dim::flop, whole},
                    {"total", "F", "forward and backward", dim::flop, whole}},
        .scope = "(M,H) → (M,K); with batch= and seq= the same for (B,T,H).",
-       .caution = "The bias is not counted. A frozen weight needs no gradient of its own: backward is then 2MHK; the first "
-                  "layer needs none of its input.",
+       .caution =
+           "The bias is not counted. A frozen weight needs no gradient of its own: backward is then 2MHK; the first "
+           "layer needs none of its input.",
        .source = "derived: each of the three matrix products has M · H · K multiply-adds",
        .example = "batch=2 seq=3 in=4 out=5",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {

@@ -21,14 +21,16 @@ std::vector<Rule> roofline_rules() {
        .symbols = {flops, bytes},
        .results = {{"intensity", "I", "FLOPs for each byte moved", flop_per_byte, SymbolKind::positive}},
        .scope = "One operation, or a whole step.",
-       .caution = "Count bytes read and written. The measured traffic is higher where caches do not hold what is used again.",
+       .caution =
+           "Count bytes read and written. The measured traffic is higher where caches do not hold what is used again.",
        .source = williams,
        .example = "flops=48 bytes=104B",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> { return {quotient(in["flops"], in["bytes"])}; }},
       {.name = "ridge",
        .title = "Ridge point",
        .symbols = {peak, bandwidth},
-       .results = {{"intensity", "I_ridge", "the intensity at which both limits are equal", flop_per_byte, SymbolKind::positive}},
+       .results = {{"intensity", "I_ridge", "the intensity at which both limits are equal", flop_per_byte,
+                    SymbolKind::positive}},
        .scope = "Below it memory is the limit, above it compute.",
        .caution = "Each dtype has its own peak, so its own ridge.",
        .source = williams,
@@ -37,11 +39,12 @@ std::vector<Rule> roofline_rules() {
       {.name = "roofline",
        .title = "Roofline bound",
        .symbols = {peak,
-                   {"intensity", "I", "arithmetic intensity", flop_per_byte, SymbolKind::positive, "", "arithmetic_intensity"},
+                   {"intensity", "I", "arithmetic intensity", flop_per_byte, SymbolKind::positive, "",
+                    "arithmetic_intensity"},
                    bandwidth},
        .results = {{"attainable", "R", "rate that cannot be exceeded", dim::flops_per_second, SymbolKind::positive}},
        .scope = "Compute and memory traffic overlap perfectly.",
-       .caution = "A ceiling, not a forecast: kernels that reach 80 % of it are good.",
+       .caution = "A ceiling, not a forecast: what kernels reach lies below.",
        .source = williams,
        .example = "peak=100TFLOP/s bandwidth=1TB/s intensity=20",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> {
@@ -91,14 +94,18 @@ std::vector<Rule> utilisation_rules() {
        .title = "Model FLOPs utilisation",
        .symbols = {{"achieved", "R", "model FLOPs per second of all devices together", dim::flops_per_second,
                     SymbolKind::positive, "", "achieved_rate"},
-                   devices, peak},
+                   devices,
+                   peak},
        .results = {{"mfu", "MFU", "share of the peak", dim::none, SymbolKind::share}},
        .scope = "Model FLOPs only: what recomputation adds does not count.",
-       .caution = "Take the dense peak of the dtype that the matmuls run in. Above 100 % something is mixed up: a sparse "
-                  "peak, the number of devices, all parameters of a mixture of experts.",
+       .caution =
+           "Take the dense peak of the dtype that the matmuls run in. Above 100 % something is mixed up: a sparse "
+           "peak, the number of devices, all parameters of a mixture of experts.",
        .source = "PaLM (Chowdhery et al. 2022, arXiv:2204.02311), section 4.1 and appendix B",
        .example = "achieved=40TFLOP/s peak=100TFLOP/s",
-       .compute = [](const RuleInputs& in) -> std::vector<Traced> { return {mfu(in["achieved"], in["devices"], in["peak"])}; }},
+       .compute = [](const RuleInputs& in) -> std::vector<Traced> {
+         return {mfu(in["achieved"], in["devices"], in["peak"])};
+       }},
       {.name = "hfu",
        .title = "Hardware FLOPs utilisation",
        .symbols = {{"mfu", "MFU", "model FLOPs utilisation", dim::none, SymbolKind::share, "", "mfu"},
@@ -106,8 +113,9 @@ std::vector<Rule> utilisation_rules() {
                     SymbolKind::positive, "4"}},
        .results = {{"hfu", "HFU", "share of the peak, counting what is executed", dim::none, SymbolKind::share}},
        .scope = "Recomputation of whole layers; with selective recompute p is a little above 3.",
-       .caution = "HFU is no measure of progress: recomputing more raises it. An HFU taken for an MFU makes a training time "
-                  "too short by a quarter.",
+       .caution =
+           "HFU is no measure of progress: recomputing more raises it. An HFU taken for an MFU makes a training time "
+           "too short by a quarter.",
        .source = "PaLM (Chowdhery et al. 2022, arXiv:2204.02311), section 4.1",
        .example = "mfu=40%",
        .compute = [](const RuleInputs& in) -> std::vector<Traced> { return {hfu(in["mfu"], in["passes"])}; }},
@@ -122,7 +130,8 @@ std::vector<Rule> run_rules() {
        .symbols = {{"flops", "C", "training FLOPs", dim::flop, whole, "", "6nd"}, devices, peak, mfu_share},
        .results = {{"time", "t", "time", dim::second, SymbolKind::positive}},
        .scope = "Steady training; with parameters= and tokens= instead of flops= it takes 6ND.",
-       .caution = "Leaves out warm-up, evaluation, checkpoints and restarts. The MFU of a whole run is a few points below that "
+       .caution = "Leaves out warm-up, evaluation, checkpoints and restarts. The MFU of a whole run is a few points "
+                  "below that "
                   "of its steps.",
        .source = "definition of the MFU, solved for the time",
        .example = "parameters=1B tokens=10B peak=100TFLOP/s mfu=40%",
@@ -131,7 +140,9 @@ std::vector<Rule> run_rules() {
        }},
       {.name = "training_time_recompute",
        .title = "Training time with full recompute",
-       .symbols = {parameters, tokens, devices,
+       .symbols = {parameters,
+                   tokens,
+                   devices,
                    {"achieved", "R", "achieved rate of one device, recomputation counted", dim::flops_per_second}},
        .results = {{"time", "t", "time", dim::second, SymbolKind::positive}},
        .scope = "Every layer is run forward twice: 8ND are executed.",
@@ -175,9 +186,11 @@ std::vector<Rule> run_rules() {
        }},
       {.name = "energy",
        .title = "Energy",
-       .symbols = {time, devices,
+       .symbols = {time,
+                   devices,
                    {"power", "W", "power of one device", dim::watt},
-                   {"pue", "PUE", "power of the building over that of the machines", dim::none, SymbolKind::positive, "1"}},
+                   {"pue", "PUE", "power of the building over that of the machines", dim::none, SymbolKind::positive,
+                    "1"}},
        .results = {{"energy", "E", "energy", dim::joule, SymbolKind::positive}},
        .scope = "Devices at their stated power all the time.",
        .caution = "Hosts, network and cooling are left out unless the PUE stands for them.",

@@ -60,9 +60,15 @@ Read plain_number(std::string_view text) {
 // 6e19, 6e19 FLOP, 60 EFLOP.
 Read flop_amount(std::string_view text) {
   if (!take_end(text, {"FLOPs", "FLOP"})) return number_of(parse_large_count(text));
-  constexpr struct { char letter; Count size; } prefixes[] = {
-      {'k', 1'000}, {'M', 1'000'000}, {'G', 1'000'000'000}, {'T', 1'000'000'000'000}, {'P', 1'000'000'000'000'000},
-      {'E', 1'000'000'000'000'000'000}};
+  constexpr struct {
+    char letter;
+    Count size;
+  } prefixes[] = {{'k', 1'000},
+                  {'M', 1'000'000},
+                  {'G', 1'000'000'000},
+                  {'T', 1'000'000'000'000},
+                  {'P', 1'000'000'000'000'000},
+                  {'E', 1'000'000'000'000'000'000}};
   for (const auto& prefix : prefixes) {
     if (text.empty() || text.back() != prefix.letter) continue;
     const auto number = parse_number(trimmed(text.substr(0, text.size() - 1)));
@@ -94,8 +100,10 @@ Read money(std::string_view text, bool per_hour) {
 
 // Bytes of one value: a number, or the name of a type.
 Read value_width(std::string_view text) {
-  constexpr struct { std::string_view name; int bits; } others[] = {
-      {"uint16", 16}, {"uint32", 32}, {"tf32", 32}, {"fp8", 8}, {"int4", 4}, {"fp4", 4}, {"nf4", 4}};
+  constexpr struct {
+    std::string_view name;
+    int bits;
+  } others[] = {{"uint16", 16}, {"uint32", 32}, {"tf32", 32}, {"fp8", 8}, {"int4", 4}, {"fp4", 4}, {"nf4", 4}};
   if (const auto dtype = dtype_named(text)) return {Number(size_of(*dtype).value()), {}, {}};
   for (const auto& other : others) {
     if (text == other.name) return {Number::fraction(other.bits, 8), {}, {}};

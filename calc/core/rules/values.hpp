@@ -11,13 +11,15 @@
 
 namespace llmcalc::rule {
 
-// The value (several for a list) in base units; nothing, and an error that says which unit is due, when it does not fit.
+// The value (several for a list) in base units; nothing, and an error that says which unit is due, when it does not
+// fit.
 std::optional<std::vector<Number>> parse_value(const RuleSymbol& symbol, std::string_view text, Diagnostics& problems);
 
 // What has to be given: "a compute rate (FLOP/s, TFLOP/s)", "a share: 0.4 or 40%".
 std::string due_text(const RuleSymbol& symbol);
 
-// What is wrong with a value of this kind ("has to be above 0"); empty: nothing. Solved and computed values go through it too.
+// What is wrong with a value of this kind ("has to be above 0"); empty: nothing. Solved and computed values go through
+// it too.
 std::string range_problem(SymbolKind kind, const Number& value);
 
 // As it stands in the substituted form: "100 TFLOP/s", "40 %", "8, 1,024, 4,096".
