@@ -1,21 +1,35 @@
 // `llmcalc estimate MODEL [DEVICE]`: what one job costs, whether it fits and how long it takes.
 #include "cli/all_commands.hpp"
+#include "cli/model_argument.hpp"
 #include "cli/run_options.hpp"
-#include "read/load.hpp"
+#include "core/estimate.hpp"
+#include "report/estimate.hpp"
 
 namespace llmcalc::cli {
 
 namespace {
 
+void write(const Report& report, Output& output) {
+  if (output.format == Format::json || output.format == Format::csv) {
+    const report::Json json = report::estimate_json(report);
+    output.out = output.format == Format::json ? json.dump() : json.flat_csv();
+    return;
+  }
+  report::Page page = report::estimate_page(report);
+  if (output.explain) report::explain_estimate(report, page);
+  output.out = output.format == Format::markdown ? page.as_markdown() : page.as_text(output.colour);
+}
+
 Exit run(const Arguments& arguments, Output& output) {
-  Diagnostics diagnostics;
-  const Document model = load_model_document(*arguments.get("MODEL"), diagnostics);
-  std::optional<Device> device;
-  if (const std::optional<std::string> name = arguments.get("DEVICE")) device = load_device(*name, diagnostics);
-  diagnostics.throw_if_errors();
-  output.warnings.insert(output.warnings.end(), diagnostics.all().begin(), diagnostics.all().end());
-  const RunOptions options = run_options_from(arguments, &model.root, output);
-  throw Error(Exit::internal, "estimate is not connected yet");
+  const JobArguments job = job_from(arguments, output);
+  const Report report = estimate(job.model, job.device ? &*job.device : nullptr, job.options);
+  if (job.options.require_fit && !report.fit) {
+    throw Error(Exit::usage, "--require-fit: there is no device whose memory is known",
+                "name a DEVICE, as in the examples of --help");
+  }
+  write(report, output);
+  const bool failed = job.options.require_fit && report.fit->verdict == Verdict::no;
+  return failed ? Exit::check_failed : Exit::done;
 }
 
 }  // namespace
@@ -30,12 +44,7 @@ Command estimate_command() {
   command.examples = {"llmcalc estimate llama-3-8b h100-sxm",
                       "llmcalc estimate llama-3-8b h100-sxm --batch 2 --seq 8192 --recompute full",
                       "llmcalc estimate my-model/config.json a100-sxm-80gb --tokens 15T --gpus 512 --format json"};
-  command.positionals = {
-      {.name = "MODEL",
-       .help = "a YAML profile, a config.json, a folder holding one, or a built-in id (llmcalc list models)"},
-      {.name = "DEVICE",
-       .help = "a YAML profile, a built-in id, or the name the driver reports (llmcalc list devices)",
-       .required = false}};
+  command.positionals = {model_positional(), device_positional(false)};
   command.options = run_option_definitions();
   command.run = run;
   return command;

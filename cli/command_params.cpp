@@ -1,16 +1,31 @@
 // `llmcalc params MODEL`: parameter counts by part.
 #include "cli/all_commands.hpp"
-#include "read/load.hpp"
+#include "cli/model_argument.hpp"
+#include "report/params.hpp"
 
 namespace llmcalc::cli {
 
 namespace {
 
 Exit run(const Arguments& arguments, Output& output) {
-  Diagnostics diagnostics;
-  const Document model = load_model_document(*arguments.get("MODEL"), diagnostics);
-  output.warnings.insert(output.warnings.end(), diagnostics.all().begin(), diagnostics.all().end());
-  throw Error(Exit::internal, "params is not connected yet");
+  const ModelSource source = model_from(arguments, output);
+  if (!source.model) {
+    throw Error(Exit::bad_input, source.source + ": the profile gives the size of the model alone, which has no parts",
+                "describe the model by its architecture, as the built-in profiles do");
+  }
+  const report::ModelLabel label{source.name, source.source, std::string(source.architecture->name),
+                                 std::string(name_of(source.architecture->status))};
+  const Parameters& parameters = source.model->parameters;
+  const bool tensors = arguments.has("tensors");
+  switch (output.format) {
+    case Format::json: output.out = report::params_json(label, parameters, tensors).dump(); break;
+    case Format::csv:
+      output.out = report::csv_table(tensors ? report::tensors_table(parameters) : report::parts_table(parameters));
+      break;
+    case Format::markdown: output.out = report::params_text(label, parameters, tensors, true, false); break;
+    case Format::text: output.out = report::params_text(label, parameters, tensors, false, output.colour); break;
+  }
+  return Exit::done;
 }
 
 }  // namespace
@@ -22,11 +37,12 @@ Command params_command() {
   command.description =
       "Counts every tensor of the model: in all, active per token, those that take part in matrix multiplications, and "
       "by kind of layer.";
-  command.examples = {"llmcalc params llama-3-8b", "llmcalc params deepseek-v3-671b --tensors"};
-  command.positionals = {
-      {.name = "MODEL",
-       .help = "a YAML profile, a config.json, a folder holding one, or a built-in id (llmcalc list models)"}};
-  command.options = {{.name = "tensors", .help = "list every tensor with its shape"}};
+  command.examples = {"llmcalc params llama-3-8b", "llmcalc params gpt2 --tensors --format csv"};
+  command.positionals = {model_positional()};
+  command.options = {{.name = "tensors", .help = "list every tensor with its shape"},
+                     {.name = "as",
+                      .value = "FAMILY",
+                      .help = "read an unknown model_type as this family (llmcalc list architectures)"}};
   command.run = run;
   return command;
 }

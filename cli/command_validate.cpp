@@ -1,7 +1,9 @@
 // `llmcalc validate FILE...`: every problem of every file, in one run.
 #include "cli/all_commands.hpp"
 #include "cli/output_table.hpp"
+#include "core/model_source.hpp"
 #include "core/peaks.hpp"
+#include "core/resolve.hpp"
 #include "read/device.hpp"
 #include "read/load.hpp"
 
@@ -22,7 +24,12 @@ std::string check(const std::string& path, std::vector<Device>& devices, Diagnos
     }
     return "device";
   }
-  load_model_document(path, diagnostics);
+  const Document profile = load_model_document(path, diagnostics);
+  const Value* job = profile.root.find("run");
+  const RunOptions options = job == nullptr ? RunOptions{} : read_run_options(*job, diagnostics);
+  const ModelSource model =
+      read_model(profile.root, profile.source, profile.yaml, profile.id, options.as_family, diagnostics);
+  if (job != nullptr) resolve(options, model, nullptr);  // names and values that do not go together
   return "model";
 }
 
@@ -40,10 +47,10 @@ Exit run(const Arguments& arguments, Output& output) {
     std::string kind;
     try {
       kind = check(path, devices, diagnostics);
-    } catch (const Error& error) {
+      keep(diagnostics);
+    } catch (const Error& error) {  // what ended the reading, with what was found before
       errors.insert(errors.end(), error.diagnostics().begin(), error.diagnostics().end());
     }
-    keep(diagnostics);
     table.rows.push_back({path, kind, diagnostics.all().empty() ? "good" : "good, with warnings"});
   }
   Diagnostics between_files;

@@ -1,6 +1,8 @@
 #include "cli/lists.hpp"
 
 #include "core/model.hpp"
+#include "core/optimizer.hpp"
+#include "core/precision.hpp"
 #include "core/quantity.hpp"
 #include "core/rules.hpp"
 #include "read/load.hpp"
@@ -72,6 +74,25 @@ Table architectures_table() {
   return table;
 }
 
+Table optimizers_table() {
+  Table table{{{"optimizer"}, {"what it keeps", Align::left, "summary"}}, {}};
+  for (const Optimizer& o : optimizers()) table.rows.push_back({std::string(o.name), std::string(o.summary)});
+  return table;
+}
+
+Cell dtype_cell(std::optional<DType> dtype) { return dtype ? std::string(name_of(*dtype)) : std::string(); }
+
+Table precisions_table() {
+  Table table{
+      {{"precision"}, {"weight"}, {"gradient"}, {"master copy"}, {"autocast"}, {"what it is", Align::left, "summary"}},
+      {}};
+  for (const Precision& p : precisions()) {
+    table.rows.push_back({std::string(p.name), dtype_cell(p.weight), dtype_cell(p.gradient), dtype_cell(p.master),
+                          dtype_cell(p.autocast), std::string(p.summary)});
+  }
+  return table;
+}
+
 Table rules_table() {
   Table table{{{"rule"}, {"what it gives", Align::left, "title"}, {"example"}}, {}};
   for (const Rule& rule : rules()) table.rows.push_back({rule.name, rule.title, rule.example});
@@ -81,8 +102,12 @@ Table rules_table() {
 }  // namespace
 
 const std::vector<List>& lists() {
-  static const std::vector<List> all = {
-      {"models", models}, {"devices", devices}, {"architectures", architectures_table}, {"rules", rules_table}};
+  static const std::vector<List> all = {{"models", models},
+                                        {"devices", devices},
+                                        {"architectures", architectures_table},
+                                        {"optimizers", optimizers_table},
+                                        {"precisions", precisions_table},
+                                        {"rules", rules_table}};
   return all;
 }
 

@@ -86,6 +86,7 @@ TEST_CASE("wrapping") {
   CHECK(wrap("", 10).empty());
   CHECK(wrap("one two three", 8) == std::vector<std::string>{"one two", "three"});
   CHECK(wrap("incomprehensible word", 5) == std::vector<std::string>{"incomprehensible", "word"});
+  CHECK(wrap("  in deep", 5) == std::vector<std::string>{"  in", "  deep"});
   CHECK(wrap("a\n\nb", 5) == std::vector<std::string>{"a", "", "b"});
 }
 

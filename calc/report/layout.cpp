@@ -37,7 +37,11 @@ constexpr char32_t kDelete = 0x7F, kFirstC1 = 0x80, kLastC1 = 0x9F;
 
 bool is_control(char32_t code) { return code < U' ' || code == kDelete || (code >= kFirstC1 && code <= kLastC1); }
 
+// The line's own indentation stays, in front of every line it becomes.
 void wrap_line(std::string_view line, std::size_t width, std::vector<std::string>& lines) {
+  const std::string indent(std::min(line.find_first_not_of(' '), line.size()), ' ');
+  line.remove_prefix(indent.size());
+  width -= std::min(width, indent.size());
   std::string current;
   std::size_t used = 0;
   while (!line.empty()) {
@@ -46,7 +50,7 @@ void wrap_line(std::string_view line, std::size_t width, std::vector<std::string
     line.remove_prefix(std::min(end + 1, line.size()));
     const std::size_t columns_of_word = display_width(word);
     if (!current.empty() && used + 1 + columns_of_word > width) {
-      lines.push_back(std::move(current));
+      lines.push_back(indent + current);
       current.clear();
       used = 0;
     }
@@ -57,7 +61,7 @@ void wrap_line(std::string_view line, std::size_t width, std::vector<std::string
     current += word;
     used += columns_of_word;
   }
-  lines.push_back(std::move(current));
+  lines.push_back(indent + current);
 }
 
 }  // namespace

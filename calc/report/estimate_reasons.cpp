@@ -1,0 +1,199 @@
+#include "report/estimate_reasons.hpp"
+
+#include <cctype>
+#include <cmath>
+#include <optional>
+
+#include "core/quantity.hpp"
+#include "core/rules.hpp"
+
+namespace llmcalc::report {
+
+namespace {
+
+constexpr const char* kNone = "-";   // no rule, or no exact count
+constexpr double kNothing = 0.0005;  // shares below 0.05 % are not worth a word
+
+std::string joined(const std::vector<std::string>& reasons) {
+  std::string text;
+  for (const std::string& reason : reasons) text += (text.empty() ? "" : "; ") + reason;
+  return text;
+}
+
+std::string signed_percent(double fraction) { return (fraction < 0 ? "-" : "+") + format_percent(std::abs(fraction)); }
+
+bool is_inference(const Report& report) { return report.run.mode == "infer"; }
+
+// Training counts the forward pass and two products in the backward pass; inference the forward pass alone.
+Count flops_per_parameter(const Report& report) { return is_inference(report) ? 2 : 6; }
+
+// The parameters that the rule counts: of a mixture of experts the active ones.
+Count rule_parameters(const Report& report) {
+  return report.mixture_of_experts ? report.parameters.active : report.parameters.total;
+}
+
+// The size in a model's name: "8B" of "Llama 3 8B", "1.5B" of "Qwen2.5-1.5B". Of several (8x7B) the last.
+std::optional<std::string> size_in_name(const std::string& name) {
+  std::optional<std::string> found;
+  std::string number;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0 || (c == '.' && !number.empty())) {
+      number += c;
+      continue;
+    }
+    const bool unit = std::string_view("bBmM").find(c) != std::string_view::npos;
+    const bool ends = i + 1 == name.size() || std::isalnum(static_cast<unsigned char>(name[i + 1])) == 0;
+    if (!number.empty() && unit && ends)
+      found = number + static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    number.clear();
+  }
+  return found;
+}
+
+void parameters_row(const Report& report, Table& table) {
+  const ParameterCounts& counts = report.parameters;
+  std::vector<std::string> reasons;
+  const std::optional<std::string> named = size_in_name(report.model.name);
+  if (named && !report.size_only) {
+    const Parsed<Count> size = parse_count(*named);
+    if (size && *size > 0) {
+      const double gap = static_cast<double>(counts.total) / static_cast<double>(*size) - 1;
+      if (std::abs(gap) >= kNothing) reasons.push_back("the name is rounded (" + signed_percent(gap) + ")");
+    }
+  }
+  if (report.mixture_of_experts) reasons.push_back(format_short_count(counts.active) + " of them active per token");
+  if (counts.tied) reasons.push_back("the head shares the token table");
+  if (!report.size_only && counts.trainable < counts.total) {
+    reasons.push_back(format_short_count(counts.trainable) + " of them trained");
+  }
+  if (report.size_only) reasons.push_back("the profile gives the size alone");
+  table.rows.push_back({"parameters",
+                        named ? *named + ", the name" : kNone,
+                        {format_count(counts.total), counts.total},
+                        reasons.empty() ? "counted from the tensors" : joined(reasons)});
+}
+
+std::string flops_per_token_reason(const Report& report, double exact) {
+  const ParameterCounts& counts = report.parameters;
+  if (!is_inference(report) && counts.trainable < counts.total)
+    return "only the gradients that are needed are computed";
+  const double rule = static_cast<double>(flops_per_parameter(report)) * static_cast<double>(rule_parameters(report));
+  const double multiplied = static_cast<double>(flops_per_parameter(report)) * static_cast<double>(counts.compute);
+  std::vector<std::string> reasons;
+  const double looked_up = (multiplied - rule) / rule;
+  if (looked_up < -kNothing)
+    reasons.push_back("tables are looked up, not multiplied (" + signed_percent(looked_up) + ")");
+  const double attention = (exact - multiplied) / rule;
+  if (attention > kNothing) {
+    reasons.push_back("attention between " + format_count(report.run.seq) + " tokens (" + signed_percent(attention) +
+                      ", " + report.flops->convention + ")");
+  }
+  return reasons.empty() ? "they agree" : joined(reasons);
+}
+
+// How much more than the model FLOPs the device executes, and what for.
+std::string executed(const Report& report) {
+  const FlopsReport& flops = *report.flops;
+  const double model = flops.model.as_double();
+  const double more = flops.hardware.as_double() / model - 1;
+  if (more < kNothing) return "as per token";
+  std::vector<std::string> reasons;
+  const double again = flops.recompute.as_double() / model;
+  if (again > kNothing) reasons.push_back("recomputation (" + signed_percent(again) + ")");
+  const bool square = report.run.attention == "eager" || report.run.attention == "math";
+  if (more - again > kNothing) {
+    reasons.push_back((square ? "masked scores too (" : "scores once more in attention's backward (") +
+                      signed_percent(more - again) + ")");
+  }
+  return "the device executes " + format_flops(flops.hardware) + ": " + joined(reasons);
+}
+
+void flops_rows(const Report& report, Table& table) {
+  const Count per_parameter = flops_per_parameter(report);
+  const Flops rule = Flops(rule_parameters(report)) * per_parameter;
+  const std::string sign = std::to_string(per_parameter) + "N: ";
+  if (!report.flops) {
+    table.rows.push_back({"FLOPs per token",
+                          {sign + format_flops(rule), rule},
+                          kNone,
+                          "attention and look-up tables are not known from the size alone"});
+    return;
+  }
+  const double exact = is_inference(report) ? report.flops->forward_per_token : report.flops->model_per_token;
+  table.rows.push_back({"FLOPs per token",
+                        {sign + format_flops(rule), rule},
+                        {format_flops(Flops(static_cast<Int128>(exact))), exact},
+                        flops_per_token_reason(report, exact)});
+
+  const Flops rule_step = rule * tokens_per_step(report.run);
+  table.rows.push_back({"FLOPs per step",
+                        {sign.substr(0, 2) + "D: " + format_flops(rule_step), rule_step},
+                        {format_flops(report.flops->model), report.flops->model},
+                        executed(report)});
+}
+
+// What is alive at the peak beside weights, gradients, master copies and optimizer states.
+std::vector<std::string> beside_states(const Report& report) {
+  std::vector<std::string> found;
+  for (const PhaseReport& phase : report.memory.phases) {
+    if (phase.phase != report.memory.peak_phase) continue;
+    for (const auto& [part, bytes] : phase.parts) {
+      if (part == Part::saved) found.push_back("saved for backward " + format_gib(bytes));
+      if (part == Part::autocast_copies) found.push_back("autocast's weight copies " + format_gib(bytes));
+      if (part == Part::temporaries) found.push_back("temporaries " + format_gib(bytes));
+    }
+  }
+  return found;
+}
+
+void memory_row(const Report& report, Table& table) {
+  const MemoryReport& memory = report.memory;
+  if (is_inference(report)) return;
+  const Bytes states = memory.parameters + memory.gradients + memory.master_weights + memory.optimizer_states;
+  std::vector<std::string> reasons;
+  if (report.rule_bytes_per_parameter > 0) {
+    reasons.push_back(report.run.precision + " with " + report.run.optimizer + " keeps " +
+                      std::to_string(report.rule_bytes_per_parameter) + " B per parameter, " + format_gib(states));
+  }
+  for (std::string& part : beside_states(report)) reasons.push_back(std::move(part));
+  const bool whole = !report.size_only;
+  if (!whole) reasons.push_back("activations are not known from the size alone");
+  const Bytes rule = rule_16n(report.parameters.total);
+  const Bytes exact = whole ? memory.peak : states;
+  table.rows.push_back({whole ? "peak memory" : "memory",
+                        {"16N: " + format_gib(rule), rule},
+                        {format_both(exact), exact},
+                        joined(reasons)});
+}
+
+void time_row(const Report& report, Table& table) {
+  if (!report.time || !report.device || !(report.time->mfu > 0) || !report.time->step || is_inference(report)) {
+    return;
+  }
+  const Seconds step = *report.time->step;
+  const Flops flops = Flops(rule_parameters(report)) * flops_per_parameter(report) * tokens_per_step(report.run);
+  const Seconds rule = rule_training_time(flops, report.device->count, report.device->peak, report.time->mfu);
+  const double gap = step / rule - 1;
+  table.rows.push_back({"time per step",
+                        {"at this MFU: " + format_time(rule), rule},
+                        {format_time(step), step},
+                        std::abs(gap) < kNothing ? "they agree" : "as the FLOPs do (" + signed_percent(gap) + ")"});
+}
+
+}  // namespace
+
+Count tokens_per_step(const ResolvedRun& run) {
+  return checked::multiply(checked::multiply(run.batch, run.seq), checked::multiply(run.accumulate, run.gpus));
+}
+
+Table rule_and_exact(const Report& report) {
+  Table table{{{""}, {"rule of thumb"}, {"exact"}, {"why they differ"}}, {}};
+  parameters_row(report, table);
+  flops_rows(report, table);
+  memory_row(report, table);
+  time_row(report, table);
+  return table;
+}
+
+}  // namespace llmcalc::report

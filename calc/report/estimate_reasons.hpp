@@ -1,0 +1,15 @@
+// The rule of thumb beside the exact count, and in words why they differ.
+#pragma once
+
+#include "core/report.hpp"
+#include "report/table.hpp"
+
+namespace llmcalc::report {
+
+// Columns: what, rule of thumb, exact, why they differ. Rows only for what the estimate has.
+Table rule_and_exact(const Report& report);
+
+// Tokens that one optimizer step processes on all devices.
+Count tokens_per_step(const ResolvedRun& run);
+
+}  // namespace llmcalc::report
