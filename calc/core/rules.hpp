@@ -107,9 +107,9 @@ struct RuleAnswer {
   std::vector<RuleValue> values;
 };
 
-// Computes a rule from values as people write them ("peak", "100TFLOP/s"). All symbols without a default are given: the
-// results. One result and all but one symbol given (or that one written `?`): that symbol.
-// Throws Error(bad_input) listing every problem: unknown keys, wrong units, what is missing.
+// Computes a rule from values as people write them ("peak", "100TFLOP/s"; the sign in the formula does for the key).
+// All symbols without a default are given: the results. One result and all but one symbol given (or that one written
+// `?`): that symbol. Throws Error(bad_input) listing every problem: unknown keys, wrong units, what is missing.
 RuleAnswer apply_rule(const Rule& rule, const std::vector<std::pair<std::string, std::string>>& given);
 
 // A rule with values at hand, for --explain: numbers in base units (bytes, FLOP, seconds), by key; only the first

@@ -80,8 +80,20 @@ class Application {
     for (const RuleSymbol* symbol : symbols) known.emplace_back(symbol->key);
     for (const RuleResult& result : rule_.results) known.emplace_back(result.key);
     if (!rule_.presets.empty()) known.emplace_back(preset_key);
+    const auto key_of_sign = [&](const std::string& sign) -> const char* {
+      for (const RuleSymbol* symbol : symbols) {
+        if (sign == symbol->sign) return symbol->key;
+      }
+      for (const RuleResult& result : rule_.results) {
+        if (sign == result.sign) return result.key;
+      }
+      return nullptr;
+    };
     std::set<std::string> seen;
-    for (const auto& [key, text] : given_) {
+    for (auto& [key, text] : given_) {
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
+        if (const char* meant = key_of_sign(key)) key = meant;  // N=1B for parameters=1B
+      }
       if (std::find(known.begin(), known.end(), key) == known.end()) {
         std::string hint = did_you_mean(key, known);
         if (hint.empty()) hint = "it knows " + join(known);
@@ -330,52 +342,10 @@ class Application {
   Leaf* unknown_ = nullptr;
 };
 
-// What arithmetic cannot do with the values given is a problem of the values.
-template <class Compute>
-auto with_arithmetic_errors(const char* name, Compute compute) {
-  try {
-    return compute();
-  } catch (const Overflow& problem) {
-    throw Error(Exit::bad_input, std::string(name) + ": " + problem.what());
-  } catch (const std::domain_error& problem) {
-    throw Error(Exit::bad_input, std::string(name) + ": " + problem.what());
-  }
-}
-
 }  // namespace
 
 RuleAnswer apply_rule(const Rule& rule, const std::vector<std::pair<std::string, std::string>>& given) {
-  return with_arithmetic_errors(rule.name, [&] { return Application(rule, given).run(); });
-}
-
-Explanation explain_rule(std::string_view name, const std::vector<std::pair<std::string_view, Number>>& values) {
-  const Rule& rule = rule_named(name);
-  const auto compute = [&](const auto& self, const Rule& inner) -> std::vector<Traced> {
-    RuleInputs inputs;
-    for (const RuleSymbol& symbol : inner.symbols) {
-      const auto found =
-          std::find_if(values.begin(), values.end(), [&](const auto& v) { return v.first == symbol.key; });
-      if (found != values.end()) {
-        inputs.set(symbol.key, Traced::symbol(symbol.sign, found->second, symbol.unit,
-                                              rule::short_text(symbol.kind, symbol.unit, found->second)));
-      } else if (*symbol.default_text != '\0') {
-        Diagnostics none;
-        const Number value = rule::parse_value(symbol, symbol.default_text, none)->front();
-        inputs.set(symbol.key, Traced::symbol(symbol.sign, value, symbol.unit));
-      } else if (*symbol.from != '\0') {
-        inputs.set(symbol.key, self(self, rule_named(symbol.from)).front());
-      } else {
-        throw FormulaError(std::string(name) + " needs a value for " + symbol.key);
-      }
-    }
-    return inner.compute(inputs);
-  };
-  return with_arithmetic_errors(rule.name, [&] {
-    const Traced expression = compute(compute, rule).front();
-    const RuleResult& result = rule.results.front();
-    return Explanation{result.sign + (" = " + formula::symbolic(expression)), formula::substituted(expression),
-                       rule::long_text(result.kind, result.unit, expression.value()), rule.source};
-  });
+  return rule::with_arithmetic_errors(rule.name, [&] { return Application(rule, given).run(); });
 }
 
 }  // namespace llmcalc

@@ -80,16 +80,16 @@ std::vector<std::string> rule_formulas(const Rule& rule) {
 }
 
 std::string rules_as_markdown() {
-  std::string text =
-      "# Rules of thumb\n\n"
-      "Written by `llmcalc rule --format markdown` from the same definitions that compute: change those, not this "
-      "page.\n\n"
-      "`llmcalc rule NAME key=value...` computes a rule. Values carry units (`100TFLOP/s`, `1 TB/s`, `40%`, `10B`). "
-      "Where a\n"
-      "symbol comes \"from\" another rule, that rule's symbols can be given instead. Given a result and all symbols "
-      "but one, it\n"
-      "is solved for that one, where it stands in the formula once; `key=?` names it when several were left to their "
-      "defaults.\n\n";
+  std::string text = R"(# Rules of thumb
+
+Written by `llmcalc rule --format markdown` from the same definitions that compute: change those, not this page.
+
+`llmcalc rule NAME key=value...` computes a rule. Values carry units (`100TFLOP/s`, `1 TB/s`, `40%`, `10B`); the sign in the
+formula does for the key (`N=1B`). Where a symbol comes "from" another rule, that rule's symbols can be given instead. Given
+a result and all symbols but one, it is solved for that one, where it stands in the formula once; `key=?` names it when
+several were left to their defaults.
+
+)";
   for (const Rule& rule : rules())
     text += "- [`" + std::string(rule.name) + "`](#" + rule.name + "): " + rule.title + "\n";
   for (const Rule& rule : rules()) text += "\n" + section(rule);

@@ -6,7 +6,6 @@ namespace llmcalc::rule {
 namespace {
 
 constexpr auto whole = SymbolKind::whole;
-constexpr auto zero_up = SymbolKind::zero_up;
 constexpr Dimension flop_per_byte = dim::flop / dim::byte;
 constexpr Dimension dollar_per_second = dim::dollar / dim::second;
 

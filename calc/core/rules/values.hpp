@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,5 +28,17 @@ std::string short_text(SymbolKind kind, Dimension unit, const Number& value);
 
 // A result for reading, in every unit that helps: "1,500,000 s = 17.36 days", "67,108,864 B = 64.00 MiB = 67.11 MB".
 std::string long_text(SymbolKind kind, Dimension unit, const Number& value);
+
+// What arithmetic cannot do with the values given is a problem of the values.
+template <class Compute>
+auto with_arithmetic_errors(const char* name, Compute compute) {
+  try {
+    return compute();
+  } catch (const Overflow& problem) {
+    throw Error(Exit::bad_input, std::string(name) + ": " + problem.what());
+  } catch (const std::domain_error& problem) {
+    throw Error(Exit::bad_input, std::string(name) + ": " + problem.what());
+  }
+}
 
 }  // namespace llmcalc::rule
