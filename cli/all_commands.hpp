@@ -10,6 +10,7 @@ Command estimate_command();
 Command params_command();
 Command list_command();
 Command validate_command();
+Command rule_command();
 Command help_command();
 Command completions_command();
 Command man_command();

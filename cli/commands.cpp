@@ -15,11 +15,18 @@ struct Entry {
 };
 
 // Making a command fills in all its help; only the one that was asked for is made.
+// clang-format off: one a line
 constexpr Entry registry[] = {
-    {"estimate", estimate_command}, {"params", params_command}, {"list", list_command},
-    {"validate", validate_command}, {"help", help_command},     {"completions", completions_command, true},
+    {"estimate", estimate_command},
+    {"params", params_command},
+    {"rule", rule_command},
+    {"list", list_command},
+    {"validate", validate_command},
+    {"help", help_command},
+    {"completions", completions_command, true},
     {"man", man_command, true},
 };
+// clang-format on
 
 }  // namespace
 
