@@ -27,7 +27,8 @@ std::string complaints(const std::string& yaml, const std::function<void(Fields&
 
 TEST_CASE("fields: values of every kind") {
   const Value root = read_yaml(
-      "a: 7\nb: 1B\nc: 1e9\nd: true\ne: 0.5\nf: silu\ng: [1, 2]\nh: [x, y]\ni: null\nj: 0\nk: 4096.0\n", "f.yaml");
+      "a: 7\nb: 1B\nc: 1e9\nd: true\ne: 0.5\nf: silu\ng: [1, 2]\nh: [x, y]\ni: null\nj: 0\nk: 4096.0\nl: 1000T\n",
+      "f.yaml");
   Diagnostics diagnostics;
   Fields fields(root, diagnostics);
   CHECK(fields.count("a") == 7);
@@ -44,6 +45,7 @@ TEST_CASE("fields: values of every kind") {
   CHECK(fields.is_null("i"));
   CHECK(fields.count_or_zero("j", 1) == 0);
   CHECK(fields.count("k") == 4096);
+  CHECK(fields.total("l") == 1'000'000'000'000'000);
   CHECK(fields.assumed().empty());
   CHECK(fields.unread().empty());
   CHECK(diagnostics.all().empty());
@@ -94,7 +96,7 @@ TEST_CASE("fields: a count that is none says what is wrong with it, and where") 
       {"4096.5", "'4096.5' is not a whole number"},
       {"1e30", "'1e30' is too large"},
       {"1000000000000000000000000000000", "is too large"},
-      {"1e16", "10000000000000000 is too large"},
+      {"2147483649", "2147483649 is too large; at most 2,147,483,648"},  // 2^31 + 1: two such make more than 2^62
       {"big", "'big' is not a number"},
       {"\"4096\"", "not text"},
       {"80 GB", "is not a count"},
@@ -127,6 +129,7 @@ TEST_CASE("fields: wrong kinds of other values") {
   CHECK_THAT(complaints("a: [x, 1]\n", [](Fields& f) { f.texts("a"); }),
              ContainsSubstring("a[1]: must be text, not 1"));
   CHECK_THAT(complaints("a: 200000\n", [](Fields& f) { f.layers("a"); }), ContainsSubstring("at most 100,000"));
+  CHECK_THAT(complaints("a: 2000T\n", [](Fields& f) { f.total("a"); }), ContainsSubstring("is too large"));
   CHECK_THAT(complaints("a: -1\n", [](Fields& f) { f.count_or_zero("a", 0); }), ContainsSubstring("at least 0"));
 }
 

@@ -162,7 +162,7 @@ TEST_CASE("device profile: a measured profile") {
   workloads:
     - {workload: matmul, dtype: bf16, m: 4096, n: 4096, k: 8192, flops: 274877906944, bytes: 167772160, verified: true,
        samples: 41, median: 4.0e-4, p5: 3.9e-4, p95: 4.2e-4, noisy: false}
-    - {workload: copy, elements: 1024, bytes: 8192, verified: true, samples: 9, median: 1.5 us, later: {key: x}}
+    - {workload: copy, elements: 1024, bytes: 68719476736, verified: true, samples: 9, median: 1.5 us, later: {key: x}}
 )";
   const Outcome outcome = read(start + "memory: {capacity: 80 GB}\n" + measured, Purpose::validate);
   CHECK(outcome.complaints.empty());
@@ -179,6 +179,7 @@ TEST_CASE("device profile: a measured profile") {
   CHECK(d.measured[0].median == Seconds(4.0e-4));
   CHECK(d.measured[0].p95 == Seconds(4.2e-4));
   CHECK(d.measured[1].median == Seconds(1.5e-6));
+  CHECK(d.measured[1].bytes == Bytes(68'719'476'736));
   CHECK(d.measured[1].p5 == Seconds(1.5e-6));
   CHECK(d.measured[1].dimensions == std::map<std::string, Count>{{"elements", 1024}});
   const auto broken = [&](const std::string& text) { return read(start + memory + text).complaints; };
@@ -189,4 +190,7 @@ TEST_CASE("device profile: a measured profile") {
   CHECK_THAT(broken("measured: {workloads: [{workload: a, median: -1}]}\n"), ContainsSubstring("is negative"));
   CHECK_THAT(broken("measured: {workloads: [{workload: a}]}\n"), ContainsSubstring("median: is required"));
   CHECK_THAT(broken("measured: {workloads: [{workload: a, median: 1, flops: x}]}\n"), ContainsSubstring("flops: 'x'"));
+  CHECK_THAT(broken("measured: {workloads: [{workload: a, median: 1, m: -5}]}\n"), ContainsSubstring("is negative"));
+  CHECK_THAT(broken("measured: {workloads: [{workload: a, median: 1, bytes: 1e20}]}\n"),
+             ContainsSubstring("too large"));
 }

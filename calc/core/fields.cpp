@@ -148,6 +148,7 @@ Count Fields::defaulted(const KeyNames& key, Count assumed, Count least, Count m
 Count Fields::count(const KeyNames& key) { return required(key, largest_count); }
 Count Fields::count(const KeyNames& key, Count assumed) { return defaulted(key, assumed, 1, largest_count); }
 Count Fields::count_or_zero(const KeyNames& key, Count assumed) { return defaulted(key, assumed, 0, largest_count); }
+Count Fields::total(const KeyNames& key) { return required(key, largest_total); }
 Count Fields::layers(const KeyNames& key) { return required(key, most_layers); }
 Count Fields::layers(const KeyNames& key, Count assumed) { return defaulted(key, assumed, 1, most_layers); }
 

@@ -33,8 +33,10 @@ class KeyNames {
 
 class Fields {
  public:
-  // No dimension or count of a model comes near this; a larger one is a slip of the pen.
-  static constexpr Count largest_count = Count{1} << 50;
+  // No dimension of a model comes near this; a larger one is a slip of the pen. The product of two still fits a Count.
+  static constexpr Count largest_count = Count{1} << 31;
+  // Of what is counted in all: parameters, tokens.
+  static constexpr Count largest_total = Count{1} << 50;
   // Work and memory grow with the number of layers, so that one has a tighter limit.
   static constexpr Count most_layers = 100'000;
 
@@ -50,6 +52,7 @@ class Fields {
   Count count(const KeyNames& key);                         // required, a whole number >= 1; 1 after an error
   Count count(const KeyNames& key, Count assumed);          // absent: assumed; null: an error; >= 1
   Count count_or_zero(const KeyNames& key, Count assumed);  // the same, >= 0
+  Count total(const KeyNames& key);                         // like count, up to largest_total: parameters
   Count layers(const KeyNames& key);                        // like count, at most most_layers
   Count layers(const KeyNames& key, Count assumed);
   std::optional<Count> optional_count(const KeyNames& key,

@@ -38,9 +38,9 @@ const Architecture* family_of(Fields& f, const std::optional<std::string>& as_fa
 }
 
 void read_size(Fields& f, ModelSource& found) {
-  found.parameters = f.count("parameters");
+  found.parameters = f.total("parameters");
   if (f.has("active_parameters")) {
-    found.active_parameters = f.count("active_parameters");
+    found.active_parameters = f.total("active_parameters");
     if (*found.active_parameters > *found.parameters)
       f.error("active_parameters", "more active parameters than there are in all");
   }

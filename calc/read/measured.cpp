@@ -1,6 +1,7 @@
 #include "read/measured.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/fields.hpp"
@@ -27,12 +28,20 @@ Seconds time(Fields& fields, const char* key) {
   return *parsed;
 }
 
-Flops flops(Fields& fields, const char* key) {
+// A whole number of any size; 0 when absent.
+Int128 whole(Fields& fields, const char* key) {
   const Value* value = fields.raw(key);
-  if (!value) return Flops(0);
+  if (!value) return 0;
   Parsed<Int128> parsed = parse_large_count(value->text);
   if (!parsed) fields.error(key, std::move(parsed.message), std::move(parsed.hint));
-  return Flops(parsed ? *parsed : 0);
+  return parsed ? *parsed : 0;
+}
+
+Bytes bytes(Fields& fields, const char* key) {
+  const Int128 count = whole(fields, key);
+  if (count <= std::numeric_limits<Count>::max()) return Bytes(static_cast<Count>(count));
+  fields.error(key, "is too large");
+  return Bytes(0);
 }
 
 MeasuredWorkload read_workload(const Value& map, Diagnostics& diagnostics) {
@@ -41,8 +50,8 @@ MeasuredWorkload read_workload(const Value& map, Diagnostics& diagnostics) {
   workload.workload = fields.text("workload", "");
   if (workload.workload.empty()) fields.error("workload", "is required and missing");
   workload.dtype = fields.text("dtype", "");
-  workload.flops = flops(fields, "flops");
-  workload.bytes = Bytes(fields.count_or_zero("bytes", 0));
+  workload.flops = Flops(whole(fields, "flops"));
+  workload.bytes = bytes(fields, "bytes");
   workload.verified = fields.flag("verified", false);
   workload.noisy = fields.flag("noisy", false);
   workload.samples = fields.count_or_zero("samples", 0);
@@ -53,7 +62,9 @@ MeasuredWorkload read_workload(const Value& map, Diagnostics& diagnostics) {
   // Whatever else is a whole number is a dimension: m, n, k, batch, elements, ...
   for (const Entry& entry : map.map) {
     const bool known = std::find(fields.known().begin(), fields.known().end(), entry.key) != fields.known().end();
-    if (!known && entry.value.kind == Value::Kind::integer) workload.dimensions[entry.key] = entry.value.integer;
+    if (known || entry.value.kind != Value::Kind::integer) continue;
+    if (entry.value.integer < 0) diagnostics.error(entry.value.place, "is negative");
+    workload.dimensions[entry.key] = entry.value.integer;
   }
   return workload;
 }
