@@ -25,7 +25,8 @@ const Architecture* family_of(Fields& f, const std::optional<std::string>& as_fa
     return architecture;
   }
   if (named.empty()) {
-    f.error(key, "missing: the model's family", "one of " + join(architecture_names(), "or"));
+    f.error(key, "missing: the model's family",
+            "one of " + join(architecture_names(), "or") + "; a model known only by its size has `parameters:` instead");
     return nullptr;
   }
   const Architecture* architecture = architecture_named(named);
@@ -35,6 +36,14 @@ const Architecture* family_of(Fields& f, const std::optional<std::string>& as_fa
     f.error(key, "unknown architecture " + in_quotes(named), hint + "(--as FAMILY reads it as a known one)");
   }
   return architecture;
+}
+
+// A profile with neither family nor size may have one of the two misspelt; of its other keys nothing can be said.
+void report_misspelt(const Fields& f, Diagnostics& diagnostics) {
+  for (const std::string& key : f.unread()) {
+    const std::string hint = did_you_mean(key, {"architecture", "parameters", "active_parameters"});
+    if (!hint.empty()) diagnostics.error(f.key_place(key), "unknown key", hint);
+  }
 }
 
 void read_size(Fields& f, ModelSource& found) {
@@ -72,6 +81,7 @@ ModelSource read_model(const Value& root, const std::string& source, bool yaml, 
     }
   }
   if (found.architecture || only_size) report_unread(f, yaml, diagnostics);
+  if (yaml && !only_size && !f.has("architecture")) report_misspelt(f, diagnostics);
   diagnostics.throw_if_errors();
   if (found.model) {
     try {
