@@ -3,14 +3,13 @@
 #include "core/fit.hpp"
 #include "core/passes/flops.hpp"
 #include "core/passes/memory.hpp"
-#include "core/passes/time.hpp"
 #include "core/resolve.hpp"
+#include "core/training.hpp"
 
 namespace llmcalc {
 namespace {
 
 constexpr const char* library_version = "transformers 5.24, torch 2.15";
-constexpr double seconds_per_hour = 3600, joules_per_kwh = 3.6e6;
 
 // Bytes per parameter the recipe and the optimizer hold, by the rule of thumb.
 Count bytes_per_parameter(const StepPlan& plan) {
@@ -55,58 +54,6 @@ std::optional<FlopsPerSecond> device_peak(const Device& device, const Precision&
   return found->second;
 }
 
-// With an MFU: step and training follow from the model FLOPs. Without one: the least time a roofline allows.
-void add_time(Report& report, const Resolved& resolved, const Device& device, const TracedStep* step) {
-  const std::optional<FlopsPerSecond> peak = device_peak(device, *resolved.plan.precision);
-  if (!peak) {
-    report.scope.push_back("no time: " + device.name + " states no " + std::string(resolved.plan.precision->peak_key()) + " peak");
-    return;
-  }
-  const ResolvedRun& run = resolved.run;
-  const double devices = static_cast<double>(run.gpus);
-  TimeReport time;
-  if (step) time.lower_bound_step = least_step_time(step->trace, device, *resolved.plan.precision, run.accumulate, resolved.counting);
-  const Count tokens_per_step = checked::multiply(checked::multiply(run.batch, run.seq), checked::multiply(run.accumulate, run.gpus));
-  if (run.mfu) {
-    time.basis = "mfu";
-    time.mfu = *run.mfu;
-    const double rate = devices * peak->value() * *run.mfu;
-    if (step) {
-      time.step = report.flops->model / FlopsPerSecond(rate);
-    } else if (run.tokens) {
-      time.training = Seconds(static_cast<double>(report.rule_6nd_per_token) * static_cast<double>(*run.tokens) / rate);
-      time.tokens_per_second = static_cast<double>(*run.tokens) / time.training->value();
-    }
-  } else if (time.lower_bound_step) {
-    time.basis = "roofline";
-    time.step = time.lower_bound_step;
-    time.mfu = report.flops->model.as_double() / (time.step->value() * devices * peak->value());
-  } else {
-    report.scope.push_back("no time: give --mfu, since only the model's size is known");
-    return;
-  }
-  if (time.step) {
-    time.hfu = report.flops->hardware.as_double() / (time.step->value() * devices * peak->value());
-    time.tokens_per_second = static_cast<double>(tokens_per_step) / time.step->value();
-    if (run.tokens) {
-      time.steps = ceil_div(*run.tokens, tokens_per_step);
-      time.training = Seconds(static_cast<double>(*time.steps) * time.step->value());
-    }
-  }
-  report.time = time;
-}
-
-void add_cost(Report& report, const Resolved& resolved, const Device& device) {
-  if (!report.time || !report.time->training) return;
-  CostReport cost;
-  cost.device_hours = report.time->training->value() / seconds_per_hour * static_cast<double>(resolved.run.gpus);
-  std::optional<double> price = resolved.run.price;
-  if (!price && device.price) price = device.price->value();
-  if (price) cost.usd = cost.device_hours * *price;
-  if (device.power) cost.energy_kwh = cost.device_hours * seconds_per_hour * device.power->value() / joules_per_kwh;
-  report.cost = cost;
-}
-
 void add_scope(Report& report, const Resolved& resolved, const ModelSource& source, const Device* device) {
   std::vector<std::string>& scope = report.scope;
   if (source.read_as) scope.push_back("read as the family " + *source.read_as + ", because --as said so");
@@ -116,7 +63,7 @@ void add_scope(Report& report, const Resolved& resolved, const ModelSource& sour
   if (resolved.run.gpus > 1)
     scope.push_back("memory is one replica's, unsharded; time assumes communication between the replicas hides");
   if (report.time && report.time->basis == "roofline")
-    scope.push_back("time: every operation at the device's stated peak or bandwidth; no real run is faster, most take longer");
+    scope.push_back("time: from published rates, " + report.time->rates + "; no data loading, no communication");
   if (report.cost && report.cost->energy_kwh) scope.push_back("energy: the board's power limit, without host and cooling");
 }
 
@@ -150,17 +97,20 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
       report.memory = account_memory(step);
       if (device) {
         if (device->usable_memory() > Bytes(0)) report.fit = judge_fit(*source.model, resolved.plan, report.memory.peak, *device);
-        add_time(report, resolved, *device, &step);
+        add_time(report, resolved, *device, source.model.get(), &step);
       }
     } else {
       add_size_only_memory(report, resolved.plan);
-      if (device) add_time(report, resolved, *device, nullptr);
+      if (device) add_time(report, resolved, *device, nullptr, nullptr);
     }
   } catch (const Overflow& overflow) {
     throw Error(Exit::bad_input, std::string("the job is too large to count exactly: ") + overflow.what(),
                 "a smaller --batch, --seq or --accumulate");
   }
-  if (device) add_cost(report, resolved, *device);
+  if (device) {
+    add_cost(report, resolved, *device);
+    add_transfers(report, resolved, *device);
+  }
   add_scope(report, resolved, source, device);
   return report;
 }

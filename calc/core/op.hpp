@@ -53,6 +53,7 @@ struct Launch {
   Count repeat = 1;
   // Matrix product: `batch` products of (m, k) x (k, n). Attention has its own fields instead.
   Count batch = 0, m = 0, n = 0, k = 0;
+  Count row_alignment = 16;  // bytes, at most 16: what the rows of all operands start at a multiple of
   // Attention: FLOPs per scored pair (2 * (head size of q/k + of v) * heads ...) and the pairs. For eager attention
   // each of the two products is a bmm that also carries its pairs.
   Count flops_per_pair = 0;

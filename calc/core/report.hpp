@@ -85,6 +85,25 @@ struct TimeReport {
   double tokens_per_second = 0, mfu = 0, hfu = 0;
   std::optional<Count> steps;
   std::optional<Seconds> training;
+  // Of a step from the roofline or from measurements: parts that add up to it, how many kernels it launches, and where
+  // the rates are from.
+  std::vector<std::pair<std::string, Seconds>> parts;
+  Count kernels = 0;
+  std::string rates;
+};
+
+// Token ids on their way to one device, for one step.
+struct InputReport {
+  Bytes per_step;
+  Seconds pinned, pageable;  // from page-locked and from ordinary host memory
+  bool hidden = false;       // even from ordinary memory it takes less than the step
+};
+
+// Weights, master copies and optimizer states of one replica.
+struct CheckpointReport {
+  Bytes bytes;
+  Seconds write;  // at `rate`
+  BytesPerSecond rate;
 };
 
 struct CostReport {
@@ -115,6 +134,8 @@ struct Report {
   std::optional<FitReport> fit;
   std::optional<TimeReport> time;
   std::optional<CostReport> cost;
+  std::optional<InputReport> input;
+  std::optional<CheckpointReport> checkpoint;
   std::vector<std::string> scope;
 };
 

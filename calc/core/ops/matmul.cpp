@@ -1,5 +1,6 @@
 #include "core/ops/matmul.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "core/ops/elementwise.hpp"
@@ -7,6 +8,22 @@
 
 namespace llmcalc {
 namespace {
+
+constexpr Count widest_load = 16;  // bytes a thread loads at once
+
+// A power of two, at most 16: every row (or column) of x starts at a multiple of so many bytes.
+Count row_alignment(const Tensor& x) {
+  Count bytes = widest_load;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (x.layout.stride[i] <= 1 || x.size(i) == 1) continue;
+    while ((size_of(x.dtype) * x.layout.stride[i]).value() % bytes != 0) bytes /= 2;
+  }
+  return bytes;
+}
+
+Count common_alignment(const Tensor& a, const Tensor& b, const Tensor& y) {
+  return std::min({row_alignment(a), row_alignment(b), row_alignment(y)});
+}
 
 bool column_major(const Tensor& x) { return x.layout.stride[0] == 1 && x.layout.stride[1] == x.size(0); }
 
@@ -21,6 +38,7 @@ Tensor product(Trace& t, Op op, const Tensor& a, const Tensor& b, const Tensor* 
   launch.m = a.size(0);
   launch.n = b.size(1);
   launch.k = a.size(1);
+  launch.row_alignment = common_alignment(a, b, y);
   return y;
 }
 
@@ -68,6 +86,7 @@ Tensor batched(Trace& t, const Tensor& a, const Tensor& b, const std::optional<S
   launch.m = a.size(1);
   launch.n = b.size(2);
   launch.k = a.size(2);
+  launch.row_alignment = common_alignment(a, b, y);
   if (pairs) {
     // FLOPs of one scored pair: a multiply-add along whichever axis is no sequence axis.
     const Int128 macs = checked::multiply<Int128>(checked::multiply<Int128>(launch.batch, launch.m),

@@ -1,17 +1,26 @@
-// Least time of a step on a device: every launch at the roofline.
+// Time of one optimizer step on one device: the sum over its launches.
 #pragma once
 
-#include "core/device.hpp"
-#include "core/passes/step.hpp"
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/passes/rates.hpp"
 
 namespace llmcalc {
 
-// The peak a launch of that dtype has on the device, or nothing when the device states none.
-std::optional<FlopsPerSecond> peak_for(const Device& device, DType dtype, bool tf32);
+struct StepTime {
+  Seconds least;                      // every launch at the stated peak or bandwidth, launching for free
+  Seconds expected;                   // the sum of the parts
+  Seconds shortest, longest;          // the likely band
+  // Matrix products, attention, other operations over memory, the optimizer, launching.
+  std::vector<std::pair<std::string, Seconds>> parts;
+  Seconds products_least, memory_least;  // of `least`: launches that compute rules, and those that memory rules
+  Count kernels = 0;
+  Seconds host_at_worst;              // the host issuing them one by one from a framework
+};
 
-// Sum over the launches of max(FLOPs / peak, bytes / bandwidth); the micro-batch counts `accumulate` times, the
-// optimizer once. Nothing where the device states no bandwidth or no peak for a dtype that is used.
-std::optional<Seconds> least_step_time(const Trace& trace, const Device& device, const Precision& precision, Count accumulate,
-                                       AttentionCounting counting);
+// The micro-batch on the tape counts `accumulate` times, the optimizer once. `rates.why_not` must be empty.
+StepTime time_step(const TracedStep& step, const Model& model, const StepPlan& plan, const Rates& rates);
 
 }  // namespace llmcalc
