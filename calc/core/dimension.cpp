@@ -33,7 +33,7 @@ std::string to_string(Dimension dimension) {
   if (dimension == dim::watt) return "W";
   int above = 0;
   int below = 0;
-  const std::string numerator = product(dimension, 1, above);
+  std::string numerator = product(dimension, 1, above);
   const std::string denominator = product(dimension, -1, below);
   if (below == 0) return numerator;
   return (above == 0 ? "1" : numerator) + "/" + (below == 1 ? denominator : "(" + denominator + ")");

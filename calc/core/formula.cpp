@@ -78,8 +78,9 @@ Traced Traced::unknown(std::string sign, Dimension dimension) {
 }
 
 const Number& Traced::value() const {
-  if (!node_->value) throw FormulaError("no value yet: " + formula::symbolic(*this));
-  return *node_->value;
+  const std::optional<Number>& value = node_->value;
+  if (!value) throw FormulaError("no value yet: " + formula::symbolic(*this));
+  return *value;
 }
 
 Traced operator+(const Traced& a, const Traced& b) {
@@ -166,7 +167,8 @@ Traced where(const TracedCondition& condition, const Traced& then_value, const T
 
 namespace formula {
 
-Traced make_sum(std::string_view index, const Traced& count, Traced general_term, std::vector<Traced> terms) {
+Traced make_sum(std::string_view index, const Traced& count, const Traced& general_term,
+                const std::vector<Traced>& terms) {
   require_plain(count, "the number of terms");
   Node node;
   node.op = Op::sum;

@@ -200,7 +200,8 @@ struct List {
 };
 
 namespace formula {
-Traced make_sum(std::string_view index, const Traced& count, Traced general_term, std::vector<Traced> terms);
+Traced make_sum(std::string_view index, const Traced& count, const Traced& general_term,
+                const std::vector<Traced>& terms);
 Traced ceil_of(const Traced& x);
 
 // The value of `x` as a number of terms: a whole number from 1 to `largest_sum`, else Error(bad_input).
@@ -217,7 +218,7 @@ N sum(std::string_view index, const N& count, Term term) {
   if constexpr (std::is_same_v<N, Traced>) {
     std::vector<Traced> all;
     for (Count i = 1; i <= terms; ++i) all.push_back(term(Index{index, i}));
-    return formula::make_sum(index, count, term(Index{index, 0}), std::move(all));
+    return formula::make_sum(index, count, term(Index{index, 0}), all);
   } else {
     N total = term(Index{index, 1});
     for (Count i = 2; i <= terms; ++i) total = total + term(Index{index, i});

@@ -159,6 +159,7 @@ Traced replace(const Traced& expression, std::string_view sign, const Traced& re
   }
   if (node.children.empty()) return expression;
   std::vector<Traced> operands;
+  operands.reserve(node.children.size());
   for (const NodePtr& child : node.children) operands.push_back(replace(Traced(child), sign, replacement));
   return rebuild(node, operands);
 }

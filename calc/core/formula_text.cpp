@@ -58,7 +58,8 @@ class Printer {
   }
 
   static Printed constant(const Node& node) {
-    return {to_text(*node.value), *node.value < Number(0) ? sum_like : tight};
+    const Number value = node.value.value_or(Number(0));
+    return {to_text(value), value < Number(0) ? sum_like : tight};
   }
 
   Printed symbol(const Node& node) const {
@@ -77,14 +78,14 @@ class Printer {
   // 0 − x stands as −x.
   Printed subtract(const Node& node) const {
     const Node& left = *node.children[0];
-    const bool negation = left.op == Op::constant && *left.value == Number(0);
+    const bool negation = left.op == Op::constant && left.value == Number(0);
     return {(negation ? "−" : operand(node, 0, sum_like) + " − ") + operand(node, 1, product_like), sum_like};
   }
 
   // (a / b) · c keeps its parentheses: a / b · c could be misread. A factor 1, there for its unit, is not shown.
   Printed multiply(const Node& node) const {
     const Node& first = *node.children[0];
-    if (first.op == Op::constant && *first.value == Number(1)) return print(*node.children[1]);
+    if (first.op == Op::constant && first.value == Number(1)) return print(*node.children[1]);
     const int left = first.op == Op::divide ? tight : product_like;
     return {operand(node, 0, left) + " · " + operand(node, 1, product_like), product_like};
   }

@@ -197,7 +197,7 @@ std::string to_text(const Number& x, int digits) {
     constexpr std::size_t many_zeros = 7;  // 1,500,000 reads well; 60,000,000,000 does not
     if (zeros >= many_zeros) {
       std::string mantissa = all.substr(0, all.size() - zeros);
-      const std::string power = "10" + superscript(static_cast<int>(all.size()) - 1);
+      std::string power = "10" + superscript(static_cast<int>(all.size()) - 1);
       if (mantissa == "1") return power;
       if (mantissa.size() > 1) mantissa.insert(1, ".");
       return mantissa + "·" + power;

@@ -77,6 +77,7 @@ class Application {
     std::vector<const RuleSymbol*> symbols;
     all_symbols(rule_, symbols);
     std::vector<std::string> known;
+    known.reserve(symbols.size() + rule_.results.size() + 1);
     for (const RuleSymbol* symbol : symbols) known.emplace_back(symbol->key);
     for (const RuleResult& result : rule_.results) known.emplace_back(result.key);
     if (!rule_.presets.empty()) known.emplace_back(preset_key);
@@ -140,13 +141,13 @@ class Application {
   }
 
   // Lists the symbols that need a value, each once.
-  void collect(const Rule& rule, std::vector<const Rule*> above) {
+  void collect(const Rule& rule, const std::vector<const Rule*>& above) {
     for (const RuleSymbol& symbol : rule.symbols) {
       if (is_expanded(rule, symbol, above)) {
         expanded_.insert(&symbol);
         std::vector<const Rule*> deeper = above;
         deeper.push_back(&rule);
-        collect(rule_named(symbol.from), std::move(deeper));
+        collect(rule_named(symbol.from), deeper);
       } else if (std::none_of(leaves_.begin(), leaves_.end(),
                               [&](const Leaf& leaf) { return std::string_view(leaf.symbol->key) == symbol.key; })) {
         leaves_.push_back({&symbol, std::nullopt, {}, false});
@@ -212,6 +213,7 @@ class Application {
         problems_.error({}, "missing: " + described(missing), example());
       } else if (!marked_.empty()) {
         std::vector<std::string> results;
+        results.reserve(rule_.results.size());
         for (const RuleResult& result : rule_.results) results.emplace_back(result.key);
         problems_.error(at(marked_.front()->symbol->key),
                         "to solve for it, a result has to be given: " + join(results, "or"));
@@ -252,7 +254,7 @@ class Application {
                                        [&](const Leaf& l) { return std::string_view(l.symbol->key) == symbol.key; });
       if (symbol.kind == SymbolKind::wholes) {
         List<Traced> list{symbol.sign, {}};
-        for (const Number& value : *leaf.values) {
+        for (const Number& value : leaf.values.value_or(std::vector<Number>())) {
           const std::string sign = std::string(symbol.sign) + "_" + std::to_string(list.size() + 1);
           list.items.push_back(Traced::symbol(sign, value, symbol.unit));
         }

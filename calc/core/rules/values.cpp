@@ -1,6 +1,9 @@
 // Reading and printing the values of symbols, by unit and kind.
 #include "core/rules/values.hpp"
 
+#include <cmath>
+#include <limits>
+
 #include "core/dtype.hpp"
 #include "core/quantity.hpp"
 #include "core/suggest.hpp"
@@ -215,16 +218,17 @@ std::optional<std::vector<Number>> parse_value(const RuleSymbol& symbol, std::st
 }
 
 std::string short_text(SymbolKind kind, Dimension unit, const Number& value) {
-  if (kind == SymbolKind::share) return to_text(value * Number(100)) + " %";
+  constexpr int percent = 100;
+  if (kind == SymbolKind::share) return to_text(value * Number(percent)) + " %";
   return formula::text(value, unit);
 }
 
 std::string long_text(SymbolKind kind, Dimension unit, const Number& value) {
-  const std::string brief = short_text(kind, unit, value);
+  std::string brief = short_text(kind, unit, value);
   const double real = value.as_double();
   if (unit == dim::byte) {
     if (real >= static_cast<double>(std::numeric_limits<Count>::max())) return brief;
-    const Bytes bytes(static_cast<Count>(real + 0.5));
+    const Bytes bytes(static_cast<Count>(std::llround(real)));
     constexpr Count one_kilobyte = 1000;
     if (bytes.value() < one_kilobyte) return to_text(value) + " B";
     const std::string exact = value.is_integer() ? format_count(value.integer()) + " B = " : "";
