@@ -51,9 +51,9 @@ Dims contiguous_strides(const Dims& shape) {
 }
 
 bool Layout::is_contiguous() const {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
   Count step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
-    if (shape[i] == 0) return true;
     if (shape[i] == 1) continue;
     if (stride[i] != step) return false;
     step *= shape[i];
@@ -62,9 +62,9 @@ bool Layout::is_contiguous() const {
 }
 
 bool Layout::is_dense() const {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
   std::vector<int> order;
   for (int i = 0; i < shape.rank(); ++i) {
-    if (shape[i] == 0) return true;
     if (shape[i] > 1) order.push_back(i);
   }
   std::sort(order.begin(), order.end(), [&](int a, int b) { return stride[a] < stride[b]; });
@@ -104,7 +104,7 @@ Layout permute(const Layout& x, const std::vector<int>& order) {
 
 Layout slice(const Layout& x, int axis, Count start, Count length, Count step) {
   Layout y = x;
-  y.offset += start * x.stride[axis];
+  y.offset = checked::add(y.offset, checked::multiply(start, x.stride[axis]));
   y.shape[axis] = length;
   y.stride[axis] = checked::multiply(x.stride[axis], step);
   return y;
@@ -112,7 +112,7 @@ Layout slice(const Layout& x, int axis, Count start, Count length, Count step) {
 
 Layout select(const Layout& x, int axis, Count index) {
   Layout y = x;
-  y.offset += index * x.stride[axis];
+  y.offset = checked::add(y.offset, checked::multiply(index, x.stride[axis]));
   y.shape.erase(axis);
   y.stride.erase(axis);
   return y;
@@ -151,7 +151,7 @@ Layout expand(const Layout& x, const Dims& shape) {
   }
   // A new leading axis of length 1 in front of existing ones: PyTorch gives it the stride it would have.
   for (int i = added - 1; i >= 0; --i)
-    if (shape[i] == 1 && i + 1 < shape.rank()) y.stride[i] = shape[i + 1] * y.stride[i + 1];
+    if (shape[i] == 1 && i + 1 < shape.rank()) y.stride[i] = checked::multiply(shape[i + 1], y.stride[i + 1]);
   return y;
 }
 
@@ -175,10 +175,10 @@ std::optional<Layout> view(const Layout& x, const Dims& shape) {
   for (int from = x.shape.rank() - 1; from >= 0; --from) {
     group *= x.shape[from];
     const bool group_ends =
-        from == 0 || (x.shape[from - 1] != 1 && x.stride[from - 1] != group * base_stride);
+        from == 0 || (x.shape[from - 1] != 1 && x.stride[from - 1] != checked::multiply(group, base_stride));
     if (!group_ends) continue;
     while (to >= 0 && (filled < group || shape[to] == 1)) {
-      y.stride[to] = filled * base_stride;
+      y.stride[to] = checked::multiply(filled, base_stride);
       filled *= shape[to];
       --to;
     }
@@ -218,7 +218,7 @@ Count broadcast_stride(const Layout& x, const Dims& shape, int axis) {
 }
 
 // TensorIterator's comparison of two axes: the first operand that can tell decides. 1: `a` is slower, so swap.
-int compare_axes(const Dims& shape, const std::vector<const Layout*>& operands, int a, int b) {
+int compare_axes(const Dims& shape, const Few<const Layout*, 4>& operands, int a, int b) {
   for (const Layout* x : operands) {
     const Count stride_a = broadcast_stride(*x, shape, a), stride_b = broadcast_stride(*x, shape, b);
     if (stride_a == 0 || stride_b == 0) continue;
@@ -229,8 +229,8 @@ int compare_axes(const Dims& shape, const std::vector<const Layout*>& operands, 
 }
 
 // Axes from the fastest to the slowest (an insertion sort, because the comparison can be undecided).
-std::vector<int> iteration_order(const Dims& shape, const std::vector<const Layout*>& operands) {
-  std::vector<int> order;
+Few<int, Dims::max_rank> iteration_order(const Dims& shape, const Few<const Layout*, 4>& operands) {
+  Few<int, Dims::max_rank> order;
   for (int i = shape.rank() - 1; i >= 0; --i) order.push_back(i);
   for (int i = 1; i < shape.rank(); ++i) {
     int moving = i;
@@ -250,7 +250,7 @@ std::vector<int> iteration_order(const Dims& shape, const std::vector<const Layo
 
 }  // namespace
 
-Dims elementwise_strides(const Dims& shape, const std::vector<const Layout*>& operands) {
+Dims elementwise_strides(const Dims& shape, const Few<const Layout*, 4>& operands) {
   // When all operands have the result's shape and one common dense layout, it is kept as it is.
   const bool same_shape =
       std::all_of(operands.begin(), operands.end(), [&](const Layout* x) { return x->shape == shape; });
@@ -275,7 +275,7 @@ Dims strides_like(const Layout& x) {
   if (x.is_dense()) return x.stride;
   Dims stride = x.shape;
   Count step = 1;
-  const std::vector<int> order = iteration_order(x.shape, {&x});
+  const Few<int, Dims::max_rank> order = iteration_order(x.shape, {&x});
   for (const int axis : order) {
     stride[axis] = step;
     step *= std::max<Count>(x.shape[axis], 1);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/few.hpp"
 #include "core/units.hpp"
 
 namespace llmcalc {
@@ -17,7 +18,7 @@ class Dims {
  public:
   static constexpr int max_rank = 8;
 
-  Dims() = default;
+  Dims() {}  // leaves the values unset, unlike `= default`
   Dims(std::initializer_list<Count> values);
 
   int rank() const { return rank_; }
@@ -36,7 +37,7 @@ class Dims {
   friend bool operator!=(const Dims& a, const Dims& b) { return !(a == b); }
 
  private:
-  std::array<Count, max_rank> values_{};
+  std::array<Count, max_rank> values_;  // the first rank_ are set
   int rank_ = 0;
 };
 
@@ -79,7 +80,7 @@ std::optional<Layout> view(const Layout& x, const Dims& shape);
 Dims broadcast(const Dims& a, const Dims& b);
 
 // Strides PyTorch gives the output of an element-wise operation (TensorIterator: the operands' order of axes).
-Dims elementwise_strides(const Dims& shape, const std::vector<const Layout*>& operands);
+Dims elementwise_strides(const Dims& shape, const Few<const Layout*, 4>& operands);
 // Strides of empty_like and of a dtype conversion: a dense layout is kept, others go by the order of their axes.
 Dims strides_like(const Layout& x);
 

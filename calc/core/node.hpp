@@ -7,7 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/few.hpp"
 #include "core/op.hpp"
+#include "core/pool.hpp"
 #include "core/tensor.hpp"
 
 namespace llmcalc {
@@ -15,7 +17,7 @@ namespace llmcalc {
 class Trace;
 struct CheckpointFrame;
 
-using Tensors = std::vector<Tensor>;
+using Tensors = Few<Tensor, 4>;
 
 // Gradients for a node's inputs from those of its outputs. An undefined tensor means: no gradient.
 using BackwardFn = Tensors (*)(Trace&, const Node&, const Tensors& kept, const Tensors& gradients);
@@ -47,7 +49,7 @@ struct OutputMeta {
   Dims shape;
 };
 
-struct Node {
+struct Node : Pooled<Node> {
   static constexpr std::uint64_t runs_first = std::numeric_limits<std::uint64_t>::max();
 
   Node() = default;
@@ -61,13 +63,13 @@ struct Node {
   std::uint16_t module = 0;
   int block = -1;  // which traced block of layers; -1 outside
   BackwardFn backward = nullptr;
-  std::vector<Edge> inputs;  // edge i receives gradient i; no node: no gradient needed
-  std::vector<Kept> kept;
-  std::vector<OutputMeta> outputs;
+  Few<Edge, 3> inputs;  // edge i receives gradient i; no node: no gradient needed
+  Few<Kept, 4> kept;
+  Few<OutputMeta, 3> outputs;
 
   // Arguments of the backward function: what they mean is between the operation and its backward.
   Dims shape, stride;
-  std::vector<Count> numbers;
+  Few<Count, 4> numbers;
 
   bool needs(std::size_t input) const { return static_cast<bool>(inputs[input].node); }
 

@@ -11,6 +11,7 @@
 #include "core/dtype.hpp"
 #include "core/layout.hpp"
 #include "core/ledger.hpp"
+#include "core/pool.hpp"
 
 namespace llmcalc {
 
@@ -44,7 +45,7 @@ class Ref {
 };
 
 // A block of memory. `ledger` is null for what is counted elsewhere (parameters: once, up front).
-struct Storage {
+struct Storage : Pooled<Storage> {
   Storage(Ledger* account, Part what, Bytes size);
   ~Storage();
   Storage(const Storage&) = delete;

@@ -7,7 +7,11 @@
 namespace llmcalc {
 
 Trace::Trace(TraceSettings wanted, std::vector<LeafSpec> leaves)
-    : settings(wanted), leaf_specs_(std::move(leaves)), leaves_(leaf_specs_.size()), leaf_nodes_(leaf_specs_.size()) {}
+    : settings(wanted), leaf_specs_(std::move(leaves)), leaves_(leaf_specs_.size()), leaf_nodes_(leaf_specs_.size()) {
+  constexpr std::size_t usual_launches = 1024, usual_kept = 512;
+  tape_.reserve(usual_launches);
+  kept_.reserve(usual_kept);
+}
 
 Tensor Trace::allocate(DType dtype, const Dims& shape, Part part) {
   return allocate(dtype, Layout::contiguous(shape), part);
@@ -31,7 +35,10 @@ Tensor Trace::input_ids(Count batch, Count seq) {
 
 Tensor Trace::parameter(std::int32_t id) {
   std::vector<Tensor>& instances = leaves_[static_cast<std::size_t>(id)];
-  const auto instance = static_cast<std::size_t>(layer_instance);
+  // Few layers are traced, so theirs are numbered as they come.
+  auto known = std::find(instance_numbers_.begin(), instance_numbers_.end(), layer_instance);
+  if (known == instance_numbers_.end()) known = instance_numbers_.insert(known, layer_instance);
+  const auto instance = static_cast<std::size_t>(known - instance_numbers_.begin());
   if (instances.size() <= instance) instances.resize(instance + 1);
   Tensor& leaf = instances[instance];
   if (!leaf.defined()) {
@@ -57,11 +64,7 @@ Tensor Trace::parameter(std::int32_t id) {
   return leaf;
 }
 
-Ref<Node> Trace::node(Op op, BackwardFn function, std::initializer_list<const Tensor*> inputs) {
-  return node(op, function, std::vector<const Tensor*>(inputs));
-}
-
-Ref<Node> Trace::node(Op op, BackwardFn function, const std::vector<const Tensor*>& inputs) {
+Ref<Node> Trace::node(Op op, BackwardFn function, const Few<const Tensor*, 4>& inputs) {
   if (!grad_enabled_ || std::none_of(inputs.begin(), inputs.end(), [](const Tensor* t) { return t->requires_grad; }))
     return {};
   Ref<Node> made(new Node);

@@ -60,8 +60,7 @@ class Trace {
   // ---- graph
   bool grad_enabled() const { return grad_enabled_; }
   // A node whose gradients go to `inputs`; nothing when none of them requires one.
-  Ref<Node> node(Op op, BackwardFn function, std::initializer_list<const Tensor*> inputs);
-  Ref<Node> node(Op op, BackwardFn function, const std::vector<const Tensor*>& inputs);
+  Ref<Node> node(Op op, BackwardFn function, const Few<const Tensor*, 4>& inputs);
   void keep(const Ref<Node>& node, const Tensor& tensor);
   void produced(const Ref<Node>& node, Tensor& output);  // `output` is the node's next output
 
@@ -156,7 +155,8 @@ class Trace {
   std::uint16_t module_named(std::uint16_t parent, std::string_view name);
 
   std::vector<LeafSpec> leaf_specs_;
-  std::vector<std::vector<Tensor>> leaves_;     // [parameter][layer instance]
+  std::vector<int> instance_numbers_;
+  std::vector<std::vector<Tensor>> leaves_;     // [parameter][where its layer_instance stands in instance_numbers_]
   std::vector<std::vector<Ref<Node>>> leaf_nodes_;
   std::vector<Launch> tape_;
   std::vector<KeptRecord> kept_;

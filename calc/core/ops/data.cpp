@@ -32,7 +32,7 @@ Tensor cat(Trace& t, const Tensors& pieces, int axis) {
   for (const Tensor& piece : pieces) dtype = promote(dtype, piece.dtype);
   Tensors same;
   for (const Tensor& piece : pieces) same.push_back(cast(t, piece, dtype));
-  std::vector<const Tensor*> inputs;
+  Few<const Tensor*, 4> inputs;
   for (const Tensor& piece : same) inputs.push_back(&piece);
   const Ref<Node> node = t.node(Op::cat, cat_back, inputs);
   Dims shape = same.front().shape();

@@ -6,9 +6,9 @@ namespace llmcalc {
 namespace {
 
 // A result of `dtype` in the layout PyTorch gives it, and the launch that makes it.
-Tensor result_of(Trace& t, Op op, DType dtype, const std::vector<const Tensor*>& operands, Count flops) {
+Tensor result_of(Trace& t, Op op, DType dtype, const Few<const Tensor*, 4>& operands, Count flops) {
   Dims shape = operands.front()->shape();
-  std::vector<const Layout*> layouts;
+  Few<const Layout*, 4> layouts;
   for (const Tensor* x : operands) {
     if (x->shape() != shape) shape = broadcast(shape, x->shape());
     layouts.push_back(&x->layout);
@@ -21,7 +21,7 @@ Tensor result_of(Trace& t, Op op, DType dtype, const std::vector<const Tensor*>&
 }
 
 Tensor unary(Trace& t, Op op, BackwardFn backward, const Tensor& x, bool keeps_input, bool keeps_output, Count flops = 1,
-             std::vector<Count> numbers = {}) {
+             Few<Count, 4> numbers = {}) {
   const Ref<Node> node = t.node(op, backward, {&x});
   if (node) node->numbers = std::move(numbers);
   if (keeps_input) t.keep(node, x);
@@ -90,7 +90,7 @@ Tensors mean_back(Trace& t, const Node& node, const Tensors&, const Tensors& g) 
 
 }  // namespace
 
-Tensor pointwise(Trace& t, Op op, const std::vector<const Tensor*>& operands, Count flops) {
+Tensor pointwise(Trace& t, Op op, const Few<const Tensor*, 4>& operands, Count flops) {
   DType dtype = operands.front()->dtype;
   for (const Tensor* x : operands)
     if (x->rank() > 0) dtype = promote(dtype, x->dtype);

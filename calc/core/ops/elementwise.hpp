@@ -26,7 +26,7 @@ Tensor gelu(Trace& t, const Tensor& x);                  // torch's own, exact o
 Tensor relu(Trace& t, const Tensor& x);
 
 // One kernel of `flops` operations an element over `operands`, without a node: what backward functions are made of.
-Tensor pointwise(Trace& t, Op op, const std::vector<const Tensor*>& operands, Count flops = 1);
+Tensor pointwise(Trace& t, Op op, const Few<const Tensor*, 4>& operands, Count flops = 1);
 
 // Mean over the last axis, kept with length 1.
 Tensor mean_last(Trace& t, const Tensor& x);

@@ -22,7 +22,7 @@ Tensor seen_as(const Tensor& x, const Layout& layout) {
 }
 
 Tensor view_node(Trace& t, Op op, BackwardFn backward, const Tensor& x, const Layout& layout,
-                 std::vector<Count> numbers = {}) {
+                 Few<Count, 4> numbers = {}) {
   const Ref<Node> node = t.node(op, backward, {&x});
   Tensor y = seen_as(x, layout);
   if (node) {
@@ -96,7 +96,9 @@ Tensor transpose(Trace& t, const Tensor& x, int a, int b) {
 }
 
 Tensor permute(Trace& t, const Tensor& x, const std::vector<int>& order) {
-  return view_node(t, Op::permute, permute_back, x, permute(x.layout, order), {order.begin(), order.end()});
+  Few<Count, 4> numbers;
+  for (const int axis : order) numbers.push_back(axis);
+  return view_node(t, Op::permute, permute_back, x, permute(x.layout, order), numbers);
 }
 
 Tensor expand(Trace& t, const Tensor& x, const Dims& shape) {
