@@ -87,6 +87,7 @@ TEST_CASE("loading: a model by path, folder and id") {
   const std::string json = folder.write("config.json", "{\"model_type\": \"llama\"}");
   CHECK_FALSE(model(json).yaml);
   CHECK(model(json).source == json);
+  CHECK(model(json).id == fs::path(folder.path()).filename());
   CHECK(model(folder.path()).root.find("model_type")->text == "llama");
   CHECK(model(folder.path() + "/").id == fs::path(folder.path()).filename());
   CHECK_FALSE(model(folder.write("bare", " {\"model_type\": \"llama\"}")).yaml);  // by its first character

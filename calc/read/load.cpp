@@ -58,12 +58,21 @@ bool is_json(const std::string& path, const std::string& text) {
   return first != std::string::npos && text[first] == '{';
 }
 
+// What to call the model of a file: its name without the ending; a config.json is named by its folder.
+std::string id_of(const std::string& path) {
+  const fs::path file(path);
+  if (file.filename() != "config.json") return file.stem().string();
+  std::error_code problem;
+  const fs::path folder = fs::weakly_canonical(file, problem).parent_path();
+  return problem || !folder.has_filename() ? file.stem().string() : folder.filename().string();
+}
+
 Document parse_file(const std::string& path) {
   const std::string text = read_file(path, largest_file);
   Document document;
   document.source = path;
   document.yaml = !is_json(path, text);
-  document.id = fs::path(path).stem().string();
+  document.id = id_of(path);
   document.root = document.yaml ? read_yaml(text, path) : read_json(text, path);
   return document;
 }
@@ -84,11 +93,7 @@ void check_model(const Document& document, Diagnostics& diagnostics) {
 Document load_folder(const std::string& folder) {
   const std::string path = (fs::path(folder) / "config.json").string();
   if (!exists(path)) refuse_file(folder, "this folder holds no config.json", "name the file, or a folder that has one");
-  Document document = parse_file(path);
-  // "models/llama/" has an empty last part.
-  const fs::path trimmed = fs::path(folder).has_filename() ? fs::path(folder) : fs::path(folder).parent_path();
-  document.id = trimmed.filename().string();
-  return document;
+  return parse_file(path);
 }
 
 template <class BuiltIns>

@@ -15,7 +15,7 @@ struct Document {
   Value root;          // a map
   std::string source;  // the path, or "built-in"
   bool yaml = false;   // else JSON
-  std::string id;      // of a built-in; for a file its name without the ending, for a folder the folder's name
+  std::string id;      // of a built-in; for a file its name without the ending, for a config.json its folder's name
 };
 
 // The profile or config.json called `name_or_path`. A file of that path wins over a built-in id. The schema of a YAML
