@@ -62,7 +62,7 @@ need_packages() {
 # build_is_fresh FOLDER TARGET: nothing that the build reads is newer than the last build of that target.
 # A folder is newer when a file was added to it or removed from it.
 build_is_fresh() {
-  local stamp=$1/.built-$2 newer
+  local stamp=$1/.built-${2//\//-} newer
   [ -e "$stamp" ] || return 1
   newer=$(cd "$ROOT" && find CMakeLists.txt calc cli kernels profiles hardware cmake ${3:-} -newer "$stamp" -print -quit 2>/dev/null)
   [ -z "$newer" ]
@@ -71,7 +71,7 @@ build_is_fresh() {
 # build FOLDER TARGET SOURCES [CMAKE_ARGUMENT...]: configures where needed and builds TARGET; the output goes to
 # FOLDER/build.log and is shown when something fails. SOURCES: folders read beyond the program's own ('' for none).
 build() {
-  local folder=$1 target=$2 sources=$3 started=$SECONDS log
+  local folder=$1 target=$2 sources=$3 name=${2//\//-} started=$SECONDS log
   shift 3
   [ $# -gt 0 ] || ! build_is_fresh "$folder" "$target" "$sources" || return 0
   mkdir -p "$folder"
@@ -83,7 +83,7 @@ build() {
     return 0
   fi
   say "llmcalc: building $target in ${folder#"$ROOT"/} ..."
-  touch "$folder/.building-$target"  # before the build: what is edited meanwhile counts as newer
+  touch "$folder/.building-$name"  # before the build: what is edited meanwhile counts as newer
   # A folder that was copied or moved with its cache would build somewhere else.
   if [ -e "$folder/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$ROOT" "$folder/CMakeCache.txt"; then
     rm -rf "$folder/CMakeCache.txt" "$folder/CMakeFiles"
@@ -102,7 +102,7 @@ build() {
     grep -n -m 40 -E 'error|FAILED|warning' "$log" >&2 || tail -n 40 "$log" >&2
     die 1 "the build failed; the whole output: $log"
   fi
-  mv "$folder/.building-$target" "$folder/.built-$target"
+  mv "$folder/.building-$name" "$folder/.built-$name"
   [ "$target" != all ] || cp -p "$folder/.built-all" "$folder/.built-llmcalc"
   exec 9>&-
   say "llmcalc: built in $((SECONDS - started)) s"
