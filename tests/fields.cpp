@@ -176,16 +176,17 @@ TEST_CASE("fields: keys nobody read: errors in YAML, with what they resemble") {
 TEST_CASE("fields: keys nobody read: one warning in a config.json, for those that could matter") {
   const Value root = read_json(
       R"({"model_type": "llama", "torch_dtype": "bfloat16", "bos_token_id": 1, "rms_norm_eps": 1e-5, "rope_theta": 5e5,
-          "_name_or_path": "x", "quantization_config": {"bits": 4}, "num_experts": 8, "sliding_window": 4})",
+          "_name_or_path": "x", "quantization_config": {"bits": 4}, "num_experts": 8, "sliding_window": 4,
+          "is_encoder_decoder": false, "is_decoder": true})",
       "config.json");
   Diagnostics diagnostics;
   Fields fields(root, diagnostics);
   report_unread(fields, false, diagnostics);
   REQUIRE(diagnostics.all().size() == 1);
   CHECK(to_string(diagnostics.all()[0]) ==
-        "config.json: warning: not used here, and could change the count: num_experts and sliding_window");
+        "config.json: warning: not used here, and could change the count: num_experts, sliding_window and is_decoder");
   CHECK_FALSE(diagnostics.has_errors());
-  fields.ignore({"num_experts", "sliding_window"});
+  fields.ignore({"num_experts", "sliding_window", "is_decoder"});
   Diagnostics after;
   report_unread(fields, false, after);
   CHECK(after.all().empty());

@@ -74,10 +74,11 @@ class Fields {
   void warning(const KeyNames& key, std::string message, std::string hint = {});
 
   const std::vector<Assumed>& assumed() const { return assumed_; }
-  std::vector<std::string> unread() const;                          // in the order of the file
-  const std::vector<std::string>& known() const { return known_; }  // every name asked for or ignored
-  Place place(std::string_view key) const;                          // of that key; of the map when it is absent
-  Place key_place(std::string_view key) const;                      // of the key itself, not of its value
+  const Value* peek(std::string_view key) const { return root_->find(key); }  // does not count as read
+  std::vector<std::string> unread() const;                                    // in the order of the file
+  const std::vector<std::string>& known() const { return known_; }            // every name asked for or ignored
+  Place place(std::string_view key) const;      // of that key; of the map when it is absent
+  Place key_place(std::string_view key) const;  // of the key itself, not of its value
   const Place& map_place() const { return root_->place; }
   const std::string& path() const { return path_; }
 

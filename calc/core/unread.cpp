@@ -88,6 +88,7 @@ constexpr std::string_view harmless[] = {
     "unsloth_version",
     "use_bfloat16",
     "use_cache",
+    "use_mrope",
     "z_loss",
     "vocab_file",
     "verbose",
@@ -101,6 +102,14 @@ constexpr std::string_view harmless_beginnings[] = {
 constexpr std::string_view harmless_endings[] = {
     "_aux_loss_coef", "_coef", "_dtype", "_eps", "_epsilon", "_loss_weight", "_token_id", "_token_ids", "_token_index",
 };
+
+// Features a family that does not know them does not have: of effect only where they are on.
+constexpr std::string_view features[] = {"add_cross_attention", "is_decoder", "is_encoder_decoder",
+                                         "use_parallel_residual"};
+
+bool is_off(const Value* value) {
+  return value && (value->is_null() || (value->kind == Value::Kind::boolean && !value->boolean));
+}
 
 bool starts_with(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
 
@@ -116,6 +125,10 @@ bool is_harmless(std::string_view key) {
                      [&](auto k) { return ends_with(key, k); });
 }
 
+bool is_feature(std::string_view key) {
+  return std::find(std::begin(features), std::end(features), key) != std::end(features);
+}
+
 }  // namespace
 
 void report_unread(const Fields& fields, bool is_yaml, Diagnostics& diagnostics) {
@@ -126,7 +139,7 @@ void report_unread(const Fields& fields, bool is_yaml, Diagnostics& diagnostics)
     if (of_document) continue;
     if (is_yaml) {
       diagnostics.error(fields.key_place(key), "unknown key", did_you_mean(key, fields.known()));
-    } else if (!is_harmless(key)) {
+    } else if (!is_harmless(key) && !(is_feature(key) && is_off(fields.peek(key)))) {
       doubtful.push_back(key);
     }
   }
