@@ -32,6 +32,22 @@ constexpr std::array<Row, 16> table{{
     {DType::boolean, "bool", "boolean", 1, false},
 }};
 
+// Other names PyTorch has for them (torch.half), and the ones of C.
+struct Alias {
+  std::string_view name;
+  DType dtype;
+};
+constexpr std::array<Alias, 10> aliases{{{"double", DType::float64},
+                                         {"float", DType::float32},
+                                         {"half", DType::float16},
+                                         {"e8m0fnu", DType::float8_e8m0fnu},
+                                         {"i64", DType::int64},
+                                         {"i32", DType::int32},
+                                         {"i16", DType::int16},
+                                         {"char", DType::int8},
+                                         {"byte", DType::uint8},
+                                         {"e4m3", DType::float8_e4m3fn}}};
+
 constexpr const Row& row(DType dtype) { return table[static_cast<std::size_t>(dtype)]; }
 
 }  // namespace
@@ -43,6 +59,8 @@ std::string_view name_of(DType dtype) { return row(dtype).name; }
 std::optional<DType> dtype_named(std::string_view name) {
   for (const Row& r : table)
     if (r.name == name || r.short_name == name) return r.dtype;
+  for (const Alias& alias : aliases)
+    if (alias.name == name) return alias.dtype;
   return std::nullopt;
 }
 

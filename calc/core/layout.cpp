@@ -266,7 +266,7 @@ Dims elementwise_strides(const Dims& shape, const Few<const Layout*, 4>& operand
   Count step = 1;
   for (const int axis : iteration_order(shape, operands)) {
     stride[axis] = step;
-    step *= shape[axis];
+    step = checked::multiply(step, shape[axis]);
   }
   return stride;
 }
@@ -278,7 +278,7 @@ Dims strides_like(const Layout& x) {
   const Few<int, Dims::max_rank> order = iteration_order(x.shape, {&x});
   for (const int axis : order) {
     stride[axis] = step;
-    step *= std::max<Count>(x.shape[axis], 1);
+    step = checked::multiply(step, std::max<Count>(x.shape[axis], 1));
   }
   return stride;
 }
