@@ -1,5 +1,6 @@
 #include "core/estimate.hpp"
 
+#include "core/conventions.hpp"
 #include "core/fit.hpp"
 #include "core/passes/flops.hpp"
 #include "core/passes/memory.hpp"
@@ -94,6 +95,8 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
       const Count tokens = checked::multiply(resolved.run.batch, resolved.run.seq);
       report.flops = count_flops(step.trace, resolved.counting, checked::multiply(resolved.run.accumulate, resolved.run.gpus), tokens);
       report.flops->convention = resolved.run.attention_flops;
+      apply_convention(*report.flops, resolved.run.attention_flops, *source.model, resolved.plan.job, step.trace,
+                       checked::multiply(resolved.run.accumulate, resolved.run.gpus));
       report.memory = account_memory(step);
       if (device) {
         if (device->usable_memory() > Bytes(0)) report.fit = judge_fit(*source.model, resolved.plan, report.memory.peak, *device);

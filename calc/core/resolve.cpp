@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/attention_choice.hpp"
+#include "core/conventions.hpp"
 #include "core/quantity.hpp"
 #include "core/suggest.hpp"
 
@@ -126,7 +127,8 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   job.implementation = static_cast<Implementation>(chosen("implementation", run.implementation, {"transformers", "fused", "megatron"}));
   job.recompute = static_cast<Recompute>(chosen("recompute", run.recompute, {"none", "selective", "full"}));
   job.loss = read_loss(run.loss);
-  r.counting = static_cast<AttentionCounting>(chosen("attention-flops", run.attention_flops, {"causal", "causal-exact", "full"}));
+  chosen("attention-flops", run.attention_flops, convention_names());
+  r.counting = counting_of(run.attention_flops);
 
   not_yet("implementation " + run.implementation, job.implementation != Implementation::transformers);
   not_yet("recompute selective", job.recompute == Recompute::selective);
