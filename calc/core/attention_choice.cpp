@@ -29,7 +29,7 @@ constexpr Count float32_alignment = 4;
 
 bool any_masked(const ModelInfo& model, const Job& job) {
   return std::any_of(model.attention.begin(), model.attention.end(),
-                     [&](const AttentionTraits& traits) { return needs_mask(job, traits.window); });
+                     [&](const AttentionTraits& traits) { return needs_mask(job, traits); });
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ AttentionChoice choose_attention(const std::string& named, const ModelInfo& mode
   // Why the kernel cannot run all layers that have (or have not) a mask.
   const auto reason = [&](AttentionKernel kernel, bool masked) {
     for (const AttentionTraits& traits : model.attention) {
-      if (needs_mask(job, traits.window) != masked) continue;
+      if (needs_mask(job, traits) != masked) continue;
       const std::string why = why_not(kernel, traits, operands, masked, capability);
       if (!why.empty()) return why;
     }
@@ -106,7 +106,7 @@ AttentionChoice choose_attention(const std::string& named, const ModelInfo& mode
   if (model.attention.empty()) return {AttentionKernel::eager, AttentionKernel::eager, "the model has no attention"};
   const std::string no_flash = reason(AttentionKernel::flash, false);
   const bool all_masked = std::all_of(model.attention.begin(), model.attention.end(),
-                                      [&](const AttentionTraits& traits) { return needs_mask(job, traits.window); });
+                                      [&](const AttentionTraits& traits) { return needs_mask(job, traits); });
   const bool efficient_masked = reason(AttentionKernel::efficient, true).empty();
   if (no_flash.empty() && !all_masked && (efficient_masked || !any_masked(model, job)))
     return {AttentionKernel::flash, AttentionKernel::efficient,

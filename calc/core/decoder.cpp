@@ -37,7 +37,8 @@ Tensor Decoder::forward(Trace& t, const Job& job, std::uint64_t& loss_begins) co
           };
           if (job.recompute == Recompute::full) {
             Tensors inputs{hidden};
-            if (mask_is_kept_by_recomputation() && shared.mask.defined()) inputs.push_back(shared.mask);
+            const Tensor mask = mask_kept_by_recomputation(shared);
+            if (mask.defined()) inputs.push_back(mask);
             hidden = t.checkpoint(inputs, one_layer);
           } else {
             hidden = one_layer(t, {hidden});

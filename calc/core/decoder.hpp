@@ -1,17 +1,17 @@
 // The frame all decoder-only language models share: embed, layers, norm, head, loss. A family fills in the parts.
 #pragma once
 
+#include "core/blocks/rotary.hpp"
 #include "core/layer_runs.hpp"
 #include "core/model.hpp"
 
 namespace llmcalc {
 
-
 // Tensors every layer is handed: made once a pass.
 struct Shared {
-  Tensor cos, sin;     // rotary tables (1, T, rotary size)
-  Tensor mask;         // of full-attention layers; undefined: the kernel's own causal rule
-  Tensor window_mask;  // of windowed layers
+  std::vector<RotaryTables> rotary;  // one pair of tables for each kind of rotation
+  std::vector<Tensor> masks;         // by kind of layer; undefined: the kernel's own causal rule
+  Tensor alibi;                      // position biases
 };
 
 class Decoder : public Model {
@@ -28,8 +28,8 @@ class Decoder : public Model {
 
   // Layers alike in turn. Default: all are alike.
   virtual std::vector<LayerRun> runs() const { return {{info.layers, 1}}; }
-  // Whether a recomputed layer takes the mask as a positional argument, and so keeps it.
-  virtual bool mask_is_kept_by_recomputation() const { return false; }
+  // The mask, where a recomputed layer takes it as a positional argument, and so keeps it; otherwise undefined.
+  virtual Tensor mask_kept_by_recomputation(const Shared&) const { return {}; }
 };
 
 // The loss as transformers computes it for causal language models: float32 logits, labels shifted by one.

@@ -65,7 +65,7 @@ std::vector<Advice> advise(const Model& model, const StepPlan& plan, Bytes peak,
 // plan's kernels stay what they are count.
 bool same_masks(const Model& model, const Job& a, const Job& b) {
   return std::all_of(model.info.attention.begin(), model.info.attention.end(), [&](const AttentionTraits& traits) {
-    return needs_mask(a, traits.window) == needs_mask(b, traits.window);
+    return needs_mask(a, traits) == needs_mask(b, traits);
   });
 }
 

@@ -42,6 +42,8 @@ struct AttentionTraits {
   std::optional<Count> window;  // sliding window, in tokens
   bool causal = true;
   std::string why_not_fused = {};  // not empty: the library has only its own form (soft-capped scores, sinks, ...)
+  bool always_masked = false;      // a mask is handed over even where the kernel's causal flag would do
+  std::optional<Count> chunk = {}; // attends within chunks of so many tokens
 };
 
 struct ModelInfo {

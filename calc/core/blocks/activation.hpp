@@ -8,7 +8,10 @@
 
 namespace llmcalc {
 
-enum class Activation : unsigned char { silu, gelu, gelu_new, relu, relu_squared, tanh };
+enum class Activation : unsigned char {
+  silu, gelu, gelu_new, gelu_fast, quick_gelu, gelu_bloom, relu, relu_squared, tanh, sigmoid, mish, none,
+  xielu,  // has two parameters of its own
+};
 
 // Names of transformers' ACT2FN that are known here.
 const std::vector<std::string>& activation_names();
@@ -16,5 +19,8 @@ const std::vector<std::string>& activation_names();
 Activation activation_named(const std::string& name);
 
 Tensor activate(Trace& t, const Tensor& x, Activation activation);
+
+// xIELU with its parameters alpha_p and alpha_n of one element each.
+Tensor xielu(Trace& t, const Tensor& x, const Tensor& alpha_p, const Tensor& alpha_n);
 
 }  // namespace llmcalc

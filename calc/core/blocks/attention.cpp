@@ -7,6 +7,7 @@
 #include "core/ops/elementwise.hpp"
 #include "core/ops/matmul.hpp"
 #include "core/ops/normalise.hpp"
+#include "core/ops/select.hpp"
 #include "core/ops/views.hpp"
 
 namespace llmcalc {
@@ -27,26 +28,57 @@ ScorePairs pairs_of_document(Count length, std::optional<Count> window, bool cau
   return pairs;
 }
 
+Tensor softmaxed(Trace& t, const EagerStyle& style, Tensor weights, const Tensor& q, const Tensor& v) {
+  switch (style.softmax) {
+    case SoftmaxForm::float32:
+      weights = softmax(t, weights, DType::float32);
+      return cast(t, weights, q.dtype);
+    case SoftmaxForm::plain:
+      weights = softmax(t, weights);
+      return cast(t, weights, v.dtype);
+    case SoftmaxForm::float32_copy:
+      weights = cast(t, weights, DType::float32);
+      weights = softmax(t, weights);
+      return cast(t, weights, v.dtype);
+  }
+  return weights;
+}
+
+// Scores with one more column of learned sinks, less their maximum, softmax, and the column dropped.
+Tensor softmaxed_with_sinks(Trace& t, const Tensor& weights, const Tensor& sinks, DType v_dtype) {
+  const Count batch = weights.size(0), heads = weights.size(1), length = weights.size(2);
+  const Tensor column = expand(t, reshape(t, sinks, {1, heads, 1, 1}), {batch, heads, length, 1});
+  Tensor joined = cat(t, {weights, column}, -1);
+  joined = sub(t, joined, max_last(t, joined));
+  const Tensor probabilities = softmax(t, joined, joined.dtype);
+  return cast(t, slice(t, probabilities, -1, 0, weights.size(3)), v_dtype);
+}
+
 Attended eager(Trace& t, const Job& job, const AttentionTraits& traits, const EagerStyle& style, const Tensor& q,
-               const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_rate) {
+               const Tensor& k, const Tensor& v, const AttentionExtras& extras, double dropout_rate) {
   const ScorePairs pairs = score_pairs(job, traits);
   const Tensor keys = repeat_kv(t, k, traits.heads), values = repeat_kv(t, v, traits.heads);
   Tensor weights;
   {
     const Trace::Scope scope(t, "scores");
-    weights = matmul(t, q, transpose(t, keys, -1, -2), pairs);
-    weights = mul(t, weights, 1.0);
-    if (mask.defined()) weights = add(t, weights, mask);
+    if (style.q_k_in_float32) {
+      const Tensor q32 = cast(t, q, DType::float32), k32 = cast(t, keys, DType::float32);
+      weights = matmul(t, q32, transpose(t, k32, -1, -2), pairs);
+    } else {
+      weights = matmul(t, q, transpose(t, keys, -1, -2), pairs);
+    }
+    if (style.scales) weights = mul(t, weights, 1.0);
+    if (style.softcap) {
+      weights = div(t, weights, *style.softcap);
+      weights = tanh(t, weights);
+      weights = mul(t, weights, *style.softcap);
+    }
+    if (style.causal_from_buffer) weights = masked_fill(t, weights, nullptr);
+    if (extras.mask.defined()) weights = add(t, weights, extras.mask);
   }
   {
     const Trace::Scope scope(t, "softmax");
-    if (style.softmax_in_float32) {
-      weights = softmax(t, weights, DType::float32);
-      weights = cast(t, weights, q.dtype);
-    } else {
-      weights = softmax(t, weights);
-      weights = cast(t, weights, v.dtype);
-    }
+    weights = style.sinks ? softmaxed_with_sinks(t, weights, extras.sinks, v.dtype) : softmaxed(t, style, weights, q, v);
     weights = dropout(t, weights, dropout_rate);
   }
   const Trace::Scope scope(t, "weighted_sum");
@@ -54,6 +86,81 @@ Attended eager(Trace& t, const Job& job, const AttentionTraits& traits, const Ea
   output = transpose(t, output, 1, 2);
   if (style.makes_contiguous) output = contiguous(t, output);
   return {output, weights};
+}
+
+// (B, heads, T, d) as (B * heads, T, d).
+Tensor joined_heads(Trace& t, const Tensor& x) { return reshape(t, x, {x.size(0) * x.size(1), x.size(2), x.size(3)}); }
+
+// Bloom: bias + q k^T in one batched product over all heads.
+Attended batched_alibi(Trace& t, const Job& job, const AttentionTraits& traits, const Tensor& q, const Tensor& k,
+                       const Tensor& v, const AttentionExtras& extras, double dropout_rate) {
+  const ScorePairs pairs = score_pairs(job, traits);
+  const Dims square{q.size(0), q.size(1), q.size(2), q.size(2)};
+  const Tensor queries = joined_heads(t, q), keys = transpose(t, joined_heads(t, k), -1, -2), values = joined_heads(t, v);
+  Tensor weights;
+  {
+    const Trace::Scope scope(t, "scores");
+    const Tensor low_alibi = t.to_autocast(extras.alibi);
+    weights = bmm(t, t.to_autocast(queries), t.to_autocast(keys), pairs);
+    weights = view(t, weights, square);
+    if (extras.mask.defined()) weights = add(t, weights, extras.mask);
+  }
+  {
+    const Trace::Scope scope(t, "softmax");
+    weights = softmax(t, weights, DType::float32);
+    weights = cast(t, weights, q.dtype);
+    weights = dropout(t, weights, dropout_rate);
+  }
+  const Trace::Scope scope(t, "weighted_sum");
+  Tensor output = view(t, weights, {square[0] * square[1], square[2], square[3]});
+  output = bmm(t, t.to_autocast(output), t.to_autocast(values), pairs);
+  output = view(t, output, {square[0], square[1], square[2], v.size(3)});
+  return {permute(t, output, {0, 2, 1, 3}), weights};
+}
+
+Attended falcon(Trace& t, const Job& job, const AttentionTraits& traits, const EagerStyle& style, const Tensor& q,
+                const Tensor& k, const Tensor& v, const AttentionExtras& extras, double dropout_rate) {
+  const ScorePairs pairs = score_pairs(job, traits);
+  Tensor weights;
+  {
+    const Trace::Scope scope(t, "scores");
+    weights = matmul(t, q, transpose(t, k, -1, -2), pairs);
+    if (style.form == ScoreForm::falcon_alibi) {
+      weights = cast(t, weights, DType::float32);
+      weights = add(t, weights, extras.alibi);
+    }
+    weights = div_in_place(t, weights, 1.0);
+    weights = add(t, weights, extras.mask);
+  }
+  {
+    const Trace::Scope scope(t, "softmax");
+    weights = softmax(t, weights, extras.hidden);
+    if (style.form == ScoreForm::falcon_alibi) weights = dropout(t, weights, dropout_rate);
+  }
+  const Trace::Scope scope(t, "weighted_sum");
+  const Tensor output = matmul(t, weights, v, pairs);
+  return {permute(t, output, {0, 2, 1, 3}), weights};
+}
+
+Attended mpt(Trace& t, const Job& job, const AttentionTraits& traits, const EagerStyle& style, const Tensor& q,
+             const Tensor& k, const Tensor& v, const AttentionExtras& extras, double dropout_rate) {
+  const ScorePairs pairs = score_pairs(job, traits);
+  Tensor weights;
+  {
+    const Trace::Scope scope(t, "scores");
+    weights = matmul(t, q, transpose(t, k, -1, -2), pairs);
+    weights = mul(t, weights, 1.0);
+    weights = add(t, weights, extras.alibi);
+    weights = masked_fill(t, weights, &extras.mask);
+  }
+  {
+    const Trace::Scope scope(t, "softmax");
+    weights = softmaxed(t, style, weights, q, v);
+    weights = dropout(t, weights, dropout_rate);
+  }
+  const Trace::Scope scope(t, "weighted_sum");
+  const Tensor output = matmul(t, weights, v, pairs);
+  return {contiguous(t, permute(t, output, {0, 2, 1, 3})), weights};
 }
 
 }  // namespace
@@ -70,18 +177,19 @@ ScorePairs score_pairs(const Job& job, const AttentionTraits& traits) {
   return sum;
 }
 
-bool needs_mask(const Job& job, std::optional<Count> window) {
-  return !job.lengths.empty() || (window && job.seq >= *window);
+bool needs_mask(const Job& job, const AttentionTraits& traits) {
+  return traits.always_masked || !job.lengths.empty() || (traits.window && job.seq >= *traits.window) ||
+         (traits.chunk && job.seq >= *traits.chunk);
 }
 
-Tensor attention_mask(Trace& t, const Job& job, std::optional<Count> window, DType dtype) {
+Tensor attention_mask(Trace& t, const Job& job, const AttentionTraits& traits, DType dtype) {
   const Dims square{job.batch, 1, job.seq, job.seq};
   if (job.attention == AttentionKernel::eager) {
     // torch.where over the boolean rule.
     const Tensor allowed = constant(t, DType::boolean, {1, 1, job.seq, job.seq});
     return constant(t, dtype, square);
   }
-  if (!needs_mask(job, window)) return {};
+  if (!needs_mask(job, traits)) return {};
   return expand(t, constant(t, DType::boolean, {1, 1, job.seq, job.seq}), square);
 }
 
@@ -93,14 +201,24 @@ Tensor repeat_kv(Trace& t, const Tensor& x, Count heads) {
 }
 
 Attended attend(Trace& t, const Job& job, const AttentionTraits& traits, const EagerStyle& style, const Tensor& q,
-                const Tensor& k, const Tensor& v, const Tensor& mask, double dropout_rate) {
+                const Tensor& k, const Tensor& v, const AttentionExtras& extras, double dropout_rate) {
+  const Tensor& mask = extras.mask;
   const AttentionKernel kernel = mask.defined() && job.attention != AttentionKernel::eager ? job.masked_attention : job.attention;
-  if (kernel == AttentionKernel::eager || !traits.why_not_fused.empty())
-    return eager(t, job, traits, style, q, k, v, mask, dropout_rate);
+  if (kernel == AttentionKernel::eager || !traits.why_not_fused.empty()) {
+    switch (style.form) {
+      case ScoreForm::usual: return eager(t, job, traits, style, q, k, v, extras, dropout_rate);
+      case ScoreForm::batched_alibi: return batched_alibi(t, job, traits, q, k, v, extras, dropout_rate);
+      case ScoreForm::falcon:
+      case ScoreForm::falcon_alibi: return falcon(t, job, traits, style, q, k, v, extras, dropout_rate);
+      case ScoreForm::mpt: return mpt(t, job, traits, style, q, k, v, extras, dropout_rate);
+    }
+  }
   const Trace::Scope scope(t, "attention");
-  // With a mask the library repeats k and v before it calls any kernel.
-  const Tensor keys = mask.defined() ? repeat_kv(t, k, traits.heads) : k;
-  const Tensor values = mask.defined() ? repeat_kv(t, v, traits.heads) : v;
+  // With a mask, or head sizes its grouped kernels do not take, the library repeats k and v before it calls any kernel.
+  constexpr Count largest_grouped_head = 256;
+  const bool repeats = mask.defined() || traits.qk_size != traits.v_size || traits.v_size > largest_grouped_head;
+  const Tensor keys = repeats ? repeat_kv(t, k, traits.heads) : k;
+  const Tensor values = repeats ? repeat_kv(t, v, traits.heads) : v;
   const Tensor mixed =
       fused_attention(t, kernel, q, keys, values, mask.defined() ? &mask : nullptr, score_pairs(job, traits));
   return {contiguous(t, transpose(t, mixed, 1, 2)), {}};

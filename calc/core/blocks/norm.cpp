@@ -2,19 +2,82 @@
 
 #include "core/ops/cast.hpp"
 #include "core/ops/elementwise.hpp"
+#include "core/ops/normalise.hpp"
 
 namespace llmcalc {
+namespace {
 
-Tensor rms_norm(Trace& t, const Tensor& x, const Tensor& weight) {
-  Tensor hidden = cast(t, x, DType::float32);
-  Tensor variance = pow(t, hidden, 2);
-  variance = mean_last(t, variance);
-  Tensor scale = add(t, variance, 1e-6);
+// x32 * rsqrt(mean(x32^2) + eps)
+Tensor rms_normalised(Trace& t, const Tensor& x) {
+  const Tensor hidden = cast(t, x, DType::float32);
+  Tensor scale = pow(t, hidden, 2);
+  scale = mean_last(t, scale);
+  scale = add(t, scale, 1e-6);
   scale = rsqrt(t, scale);
-  hidden = mul(t, hidden, scale);
-  scale = {};
+  return mul(t, hidden, scale);
+}
+
+Tensor rms_norm(Trace& t, const Tensor& x, const Tensor* weight) {
+  Tensor hidden = rms_normalised(t, x);
   hidden = cast(t, hidden, x.dtype);
-  return mul(t, weight, hidden);
+  return weight ? mul(t, *weight, hidden) : hidden;
+}
+
+Tensor rms_norm_weighted_inside(Trace& t, const Tensor& x, const Tensor* weight) {
+  Tensor hidden = rms_normalised(t, x);
+  if (weight) hidden = mul(t, *weight, hidden);
+  return cast(t, hidden, x.dtype);
+}
+
+Tensor rms_norm_plus_one(Trace& t, const Tensor& x, const Tensor& weight) {
+  Tensor hidden = rms_normalised(t, x);
+  const Tensor factor = add(t, cast(t, weight, DType::float32), 1.0);
+  hidden = mul(t, hidden, factor);
+  return cast(t, hidden, x.dtype);
+}
+
+Tensor rms_norm_float32_weight(Trace& t, const Tensor& x, const Tensor* weight) {
+  Tensor hidden = rms_normalised(t, x);
+  if (weight) hidden = mul(t, hidden, cast(t, *weight, DType::float32));
+  return cast(t, hidden, x.dtype);
+}
+
+Tensor layer_norm_by_hand(Trace& t, const Tensor& x, const Tensor& weight) {
+  Tensor hidden = cast(t, x, DType::float32);
+  const Tensor mean = mean_last(t, hidden);
+  Tensor variance = sub(t, hidden, mean);
+  variance = pow(t, variance, 2);
+  variance = mean_last(t, variance);
+  const Tensor centred = sub(t, hidden, mean);
+  const Tensor scale = rsqrt(t, add(t, variance, 1e-5));
+  hidden = mul(t, centred, scale);
+  hidden = mul(t, cast(t, weight, DType::float32), hidden);
+  return cast(t, hidden, x.dtype);
+}
+
+// Under autocast the operands are cast to its dtype by hand and the norm runs outside of it.
+Tensor layer_norm_plus_one(Trace& t, const Tensor& x, const Tensor& weight, const Tensor* bias) {
+  const auto low = [&](const Tensor& y) { return t.autocast_on() ? cast(t, y, *t.settings.autocast) : y; };
+  const Tensor input = low(x), factor = low(add(t, weight, 1.0));
+  const Tensor offset = bias ? low(*bias) : Tensor();
+  const Trace::AutocastOff off(t);
+  return layer_norm(t, input, &factor, bias ? &offset : nullptr);
+}
+
+}  // namespace
+
+Tensor norm(Trace& t, NormKind kind, const Tensor& x, const Tensor* weight, const Tensor* bias) {
+  switch (kind) {
+    case NormKind::rms: return rms_norm(t, x, weight);
+    case NormKind::rms_weighted_inside: return rms_norm_weighted_inside(t, x, weight);
+    case NormKind::rms_plus_one: return rms_norm_plus_one(t, x, *weight);
+    case NormKind::rms_float32_weight: return rms_norm_float32_weight(t, x, weight);
+    case NormKind::layer: return layer_norm(t, x, weight, bias);
+    case NormKind::layer_in_float32: return cast(t, layer_norm(t, cast(t, x, DType::float32), weight, bias), x.dtype);
+    case NormKind::layer_by_hand: return layer_norm_by_hand(t, x, *weight);
+    case NormKind::layer_plus_one: return layer_norm_plus_one(t, x, *weight, bias);
+  }
+  return x;
 }
 
 }  // namespace llmcalc

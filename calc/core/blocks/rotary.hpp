@@ -1,18 +1,37 @@
-// Rotary position embedding as the llama family writes it: x * cos + rotate_half(x) * sin.
+// Rotary position embedding: the tables, and the ways models write the rotation of q and k.
 #pragma once
 
 #include "core/trace.hpp"
 
 namespace llmcalc {
 
-struct RotaryTables {
-  Tensor cos, sin;  // (1, T, size)
+enum class RotaryStyle : unsigned char {
+  none,
+  halves,          // x * cos + rotate_half(x) * sin: the llama family
+  halves_split,    // the two halves apart, with tables of half the size: gpt-oss
+  halves_float32,  // float32 tables, so in float32, and back: OLMo
+  pairs,           // neighbours instead of halves; tables spread to pairs in every layer: GLM
+  pairs_float32,   // the same with x and the tables in float32: Ernie
+  pairs_cast,      // x in float32, tables made for pairs: Cohere
+  pairs_by_token,  // before heads and tokens are swapped, tables spread for q and for k: GPT-J
+  regrouped,       // neighbours are brought into halves first: DeepSeek-V3
+  complex_numbers, // neighbours as complex numbers in float32: DeepSeek-V2, Llama 4
 };
 
-// Tables for T positions in `dtype`; computed in float32, without gradient.
-RotaryTables rotary_tables(Trace& t, Count length, Count size, DType dtype);
+struct RotarySpec {
+  RotaryStyle style = RotaryStyle::none;
+  Count size = 0;            // how much of a head turns
+  bool concatenates = false;  // the turned part and the rest are joined again, even where nothing is left
+};
 
-// x (B, heads, T, d) turned by tables of size d.
-Tensor apply_rotary(Trace& t, const Tensor& x, const Tensor& cos, const Tensor& sin);
+struct RotaryTables {
+  Tensor cos, sin;  // (1, T, size); complex numbers: cos holds both
+};
+
+// Tables for T positions; computed in float32, without gradient.
+RotaryTables rotary_tables(Trace& t, RotaryStyle style, Count length, Count size, DType dtype);
+
+// q and k turned in place, (B, heads, T, d) each.
+void apply_rotary(Trace& t, const RotarySpec& spec, const RotaryTables& tables, Tensor& q, Tensor& k);
 
 }  // namespace llmcalc

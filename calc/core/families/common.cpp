@@ -29,4 +29,93 @@ std::vector<Count> all_layers(Count count) {
   return layers;
 }
 
+TransformerSpec read_llama_like(Fields& f, std::string architecture, const LlamaDefaults& assumed) {
+  TransformerSpec s;
+  s.architecture = std::move(architecture);
+  s.hidden = f.count("hidden_size");
+  s.pattern.assign(static_cast<std::size_t>(f.layers("num_hidden_layers")), 0);
+  s.vocabulary = f.count("vocab_size");
+  s.max_seq = f.count("max_position_embeddings", assumed.max_seq);
+  s.tied = f.flag("tie_word_embeddings", assumed.tied);
+  LayerSpec layer;
+  AttentionSpec& a = layer.attention;
+  a.heads = f.count("num_attention_heads");
+  a.kv_heads = f.optional_count("num_key_value_heads", assumed.kv_heads.value_or(a.heads)).value_or(a.heads);
+  const std::optional<Count> head_size = f.optional_count("head_dim", assumed.head_size);
+  a.qk_size = a.v_size = head_size.value_or(s.hidden / a.heads);
+  a.dropout = f.number("attention_dropout", assumed.attention_dropout);
+  a.rotary = {RotaryStyle::halves, a.qk_size, false};
+  layer.mlp.inner = f.count("intermediate_size", assumed.inner);
+  layer.mlp.activation = read_activation(f, assumed.activation_key, assumed.activation);
+  check_heads(f, "num_attention_heads", "num_key_value_heads", s.hidden, a.heads, a.kv_heads, head_size.has_value());
+  if (a.qk_size == 0 || a.qk_size % 2 != 0)
+    f.error("num_attention_heads", "rotary positions need an even head size, not " + std::to_string(a.qk_size));
+  s.rotary_sizes = {a.qk_size};
+  f.ignore({"rms_norm_eps", "pretraining_tp", "rope_parameters", "rope_theta", "rope_scaling"});
+  s.kinds.push_back(std::move(layer));
+  return s;
+}
+
+Count rotary_size(Fields& f, Count head_size, double assumed_factor) {
+  double factor = assumed_factor;
+  const Value* parameters = f.raw("rope_parameters");
+  const Value* inside = parameters ? parameters->find("partial_rotary_factor") : nullptr;
+  if (f.has("partial_rotary_factor") || !inside)
+    factor = f.number("partial_rotary_factor", assumed_factor);
+  else
+    factor = inside->real;
+  const Count size = static_cast<Count>(static_cast<double>(head_size) * factor);
+  if (size < 2 || size > head_size || size % 2 != 0)
+    f.error("partial_rotary_factor", "turns " + std::to_string(size) + " of the " + std::to_string(head_size) +
+                                         " elements of a head; it must be an even number of them");
+  return size;
+}
+
+void set_partial_rotary(TransformerSpec& s, Count size) {
+  for (LayerSpec& layer : s.kinds) {
+    layer.attention.rotary.size = size;
+    layer.attention.rotary.concatenates = true;
+  }
+  s.rotary_sizes.assign(s.rotary_sizes.size(), size);
+}
+
+namespace {
+
+// Two kinds of layers: 0 as the first kind is, 1 the same with (or without) a window.
+void split_by_window(TransformerSpec& s, std::optional<Count> window_of_second, const std::vector<bool>& second) {
+  s.kinds.push_back(s.kinds.front());
+  s.kinds.back().attention.window = window_of_second;
+  for (std::size_t i = 0; i < s.pattern.size(); ++i) s.pattern[i] = second[i] ? 1 : 0;
+}
+
+// layer_types, checked for its length; empty when absent.
+std::vector<std::string> layer_types(Fields& f, std::size_t layers) {
+  std::vector<std::string> types = f.texts("layer_types");
+  if (!types.empty() && types.size() != layers)
+    f.error("layer_types", "names " + std::to_string(types.size()) + " layers, the model has " + std::to_string(layers));
+  if (!types.empty()) types.resize(layers);
+  return types;
+}
+
+}  // namespace
+
+void read_qwen_windows(Fields& f, TransformerSpec& s) {
+  const std::optional<Count> given = f.optional_count("sliding_window", 4096);
+  const Count first_windowed = f.count_or_zero("max_window_layers", 28);
+  const std::optional<Count> window = f.flag("use_sliding_window", false) ? given : std::nullopt;
+  const std::vector<std::string> types = layer_types(f, s.pattern.size());
+  std::vector<bool> windowed(s.pattern.size());
+  for (std::size_t i = 0; i < windowed.size(); ++i)
+    windowed[i] = window && (types.empty() ? static_cast<Count>(i) >= first_windowed : types[i] == "sliding_attention");
+  if (window) split_by_window(s, window, windowed);
+}
+
+void read_layer_types(Fields& f, TransformerSpec& s, Count period) {
+  const std::vector<std::string> types = layer_types(f, s.pattern.size());
+  std::vector<bool> full(s.pattern.size());
+  for (std::size_t i = 0; i < full.size(); ++i)
+    full[i] = types.empty() ? period > 0 && (static_cast<Count>(i) + 1) % period == 0 : types[i] == "full_attention";
+  split_by_window(s, std::nullopt, full);
+}
+
 }  // namespace llmcalc

@@ -1,9 +1,8 @@
 // Reading what all families have, with the checks all of them need.
 #pragma once
 
-#include "core/blocks/activation.hpp"
 #include "core/fields.hpp"
-#include "core/model.hpp"
+#include "core/transformer/spec.hpp"
 
 namespace llmcalc {
 
@@ -17,5 +16,31 @@ Activation read_activation(Fields& f, const KeyNames& key, std::string_view assu
 
 // 0 .. count-1.
 std::vector<Count> all_layers(Count count);
+
+// What transformers assumes for an absent key, where families of the llama form differ.
+struct LlamaDefaults {
+  Count inner = 11008, max_seq = 2048;
+  std::optional<Count> kv_heads;   // nothing: as many as heads
+  std::optional<Count> head_size;  // nothing: hidden / heads
+  bool tied = false;
+  const char* activation = "silu";
+  const char* activation_key = "hidden_act";
+  double attention_dropout = 0;
+};
+
+// hidden_size, num_hidden_layers, ... into a model of one kind of layer that is llama's but for its biases: none.
+TransformerSpec read_llama_like(Fields& f, std::string architecture, const LlamaDefaults& assumed);
+
+// How much of a head turns: partial_rotary_factor, there or in rope_parameters.
+Count rotary_size(Fields& f, Count head_size, double assumed_factor);
+// Makes all kinds of layers turn only `size` of a head, joined with the rest by a copy.
+void set_partial_rotary(TransformerSpec& s, Count size);
+
+// sliding_window, use_sliding_window, max_window_layers and layer_types as Qwen has them.
+void read_qwen_windows(Fields& f, TransformerSpec& s);
+
+// Makes a second kind of layer, a copy of the first without its window, for the layers that layer_types calls full
+// attention; without that key every `period`-th layer is one (0: none).
+void read_layer_types(Fields& f, TransformerSpec& s, Count period);
 
 }  // namespace llmcalc

@@ -1,156 +1,134 @@
-// GPT-2: learned positions, LayerNorm, fused q/k/v, biases everywhere, gelu_new, tied head.
-#include "core/blocks/activation.hpp"
-#include "core/blocks/attention.hpp"
-#include "core/decoder.hpp"
+// GPT-2 and its descendants with learned positions: GPT-BigCode (one k/v head), GPT-Neo (local layers).
 #include "core/families/common.hpp"
 #include "core/families/families.hpp"
-#include "core/ops/data.hpp"
-#include "core/ops/elementwise.hpp"
-#include "core/ops/matmul.hpp"
-#include "core/ops/normalise.hpp"
-#include "core/ops/views.hpp"
 
 namespace llmcalc {
 namespace {
 
-struct NormWeights {
-  ParameterId weight, bias;
-};
+const NormSpec layer_norm{NormKind::layer, true, true};
 
-class Gpt2 final : public Decoder {
- public:
-  explicit Gpt2(Fields& f) {
-    info.architecture = "gpt2";
-    info.hidden = f.count({"n_embd", "hidden_size"});
-    info.layers = f.layers({"n_layer", "num_hidden_layers"});
-    const Count heads = f.count({"n_head", "num_attention_heads"});
-    info.vocabulary = f.count("vocab_size");
-    info.max_seq = f.count({"n_positions", "max_position_embeddings"}, 1024);
-    f.ignore("n_ctx");
-    inner_ = f.optional_count("n_inner", std::nullopt).value_or(4 * info.hidden);
-    activation_ = read_activation(f, "activation_function", "gelu_new");
-    attention_dropout_ = f.number("attn_pdrop", 0.1);
-    residual_dropout_ = f.number("resid_pdrop", 0.1);
-    embedding_dropout_ = f.number("embd_pdrop", 0.1);
-    parameters.head_is_tied = f.flag("tie_word_embeddings", true);
-    f.ignore({"scale_attn_weights", "scale_attn_by_inverse_layer_idx", "layer_norm_epsilon", "summary_activation",
-              "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj"});
-    if (f.flag("add_cross_attention", false)) f.error("add_cross_attention", "cross-attention in gpt2 is not known here");
-    if (f.flag("reorder_and_upcast_attn", false)) f.error("reorder_and_upcast_attn", "this form of attention is not known here");
-    check_heads(f, {"n_head", "num_attention_heads"}, "n_head", info.hidden, heads, heads, false);
-    info.attention = {{info.layers, heads, heads, info.hidden / heads, info.hidden / heads, {}, true, {}}};
-    add_parameters();
+// What all three share: names, norms with biases, an MLP of two projections.
+TransformerSpec gpt(Fields& f, std::string architecture, const KeyNames& layers_key) {
+  TransformerSpec s;
+  s.architecture = std::move(architecture);
+  s.base = "transformer.";
+  s.layers_name = "h";
+  s.embedding_name = "wte";
+  s.positions_name = "wpe";
+  s.final_norm = {"ln_f", layer_norm};
+  s.pattern.assign(static_cast<std::size_t>(f.layers(layers_key)), 0);
+  s.vocabulary = f.count("vocab_size", 50257);
+  s.tied = f.flag("tie_word_embeddings", true);
+  LayerSpec layer;
+  layer.before_attention = {"ln_1", layer_norm};
+  layer.before_mlp = {"ln_2", layer_norm};
+  layer.attention.name = "attn";
+  layer.attention.out_name = "c_proj";
+  layer.mlp.gated = false;
+  layer.mlp.up_bias = layer.mlp.down_bias = true;
+  layer.mlp.up_name = "c_fc";
+  layer.mlp.down_name = "c_proj";
+  s.kinds.push_back(layer);
+  return s;
+}
+
+void read_gpt2_sizes(Fields& f, TransformerSpec& s) {
+  LayerSpec& layer = s.kinds.front();
+  AttentionSpec& a = layer.attention;
+  s.hidden = f.count({"n_embd", "hidden_size"});
+  a.heads = a.kv_heads = f.count({"n_head", "num_attention_heads"});
+  a.qk_size = a.v_size = s.hidden / a.heads;
+  check_heads(f, {"n_head", "num_attention_heads"}, "n_head", s.hidden, a.heads, a.heads, false);
+  s.max_seq = s.positions = f.count({"n_positions", "max_position_embeddings"}, 1024);
+  layer.mlp.inner = f.optional_count("n_inner", std::nullopt).value_or(4 * s.hidden);
+  a.qkv_bias = a.out_bias = true;
+  a.qkv_name = "c_attn";
+  a.dropout = f.number("attn_pdrop", 0.1);
+  a.out_dropout = layer.mlp.dropout = f.number("resid_pdrop", 0.1);
+  s.embedding_dropout = f.number("embd_pdrop", 0.1);
+  f.ignore({"n_ctx", "scale_attn_weights", "scale_attn_by_inverse_layer_idx", "layer_norm_epsilon"});
+  if (f.flag("add_cross_attention", false)) f.error("add_cross_attention", "cross-attention is not known here");
+}
+
+// [[["global", "local"], 12]]: pairs of a list of kinds and how often it stands there.
+std::vector<int> read_attention_types(Fields& f, std::size_t layers) {
+  std::vector<int> pattern;
+  const Value* types = f.raw("attention_types");
+  if (!types) {
+    for (std::size_t i = 0; i < layers; ++i) pattern.push_back(static_cast<int>(i % 2));
+    return pattern;
   }
-
- protected:
-  Tensor embed(Trace& t, const Job& job, const Tensor& ids) const override {
-    const Trace::Scope scope(t, "embeddings");
-    const Tensor tokens = embedding(t, ids, t.parameter(token_table_));
-    const Tensor position_ids = constant(t, DType::int64, {1, job.seq});
-    const Tensor positions = embedding(t, position_ids, t.parameter(position_table_));
-    const Tensor hidden = add(t, tokens, positions);
-    return dropout(t, hidden, job.rate(embedding_dropout_));
+  for (const Value& item : types->list) {
+    if (item.list.size() != 2 || item.list[1].integer < 1) continue;
+    for (long long n = 0; n < item.list[1].integer && pattern.size() < layers; ++n)
+      for (const Value& kind : item.list[0].list) pattern.push_back(kind.text == "local" ? 1 : 0);
   }
-
-  Shared share(Trace& t, const Job& job, const Tensor& hidden) const override {
-    Shared shared;
-    shared.mask = attention_mask(t, job, {}, hidden.dtype);
-    return shared;
-  }
-
-  Tensor layer(Trace& t, const Job& job, Count, const Tensor& input, const Shared& shared) const override {
-    Tensor residual = input;
-    Tensor hidden = norm(t, "ln_1", residual, first_norm_);
-    const Attended mixed = attention(t, job, hidden, shared.mask);
-    hidden = add(t, mixed.output, residual);
-    residual = hidden;
-    hidden = norm(t, "ln_2", residual, second_norm_);
-    hidden = mlp(t, job, hidden);
-    return add(t, residual, hidden);
-  }
-
-  Tensor head(Trace& t, const Job&, const Tensor& hidden) const override {
-    const Tensor normed = norm(t, "ln_f", hidden, final_norm_);
-    const Trace::Scope scope(t, "lm_head");
-    return linear(t, normed, t.parameter(head_));
-  }
-
-  bool mask_is_kept_by_recomputation() const override { return true; }
-
- private:
-  void add_parameters() {
-    Parameters& p = parameters;
-    const Count h = info.hidden;
-    token_table_ = p.add("transformer.wte.weight", {info.vocabulary, h}, Role::embedding);
-    position_table_ = p.add("transformer.wpe.weight", {info.max_seq, h}, Role::positions);
-    p.begin_layers("decoder", "transformer.h.", all_layers(info.layers));
-    first_norm_ = add_norm("ln_1");
-    qkv_ = add_conv1d("attn.c_attn", h, 3 * h);
-    out_ = add_conv1d("attn.c_proj", h, h);
-    second_norm_ = add_norm("ln_2");
-    up_ = add_conv1d("mlp.c_fc", h, inner_);
-    down_ = add_conv1d("mlp.c_proj", inner_, h);
-    p.end_layers();
-    final_norm_ = add_norm("transformer.ln_f");
-    head_ = p.head_is_tied ? token_table_ : p.add("lm_head.weight", {info.vocabulary, h}, Role::head);
-  }
-
-  NormWeights add_norm(const std::string& name) {
-    const ParameterId weight = parameters.add(name + ".weight", {info.hidden});
-    return {weight, parameters.add(name + ".bias", {info.hidden})};
-  }
-
-  // Stored (in, out), unlike a Linear.
-  LinearWeights add_conv1d(const std::string& name, Count in, Count out) {
-    const ParameterId weight = parameters.add(name + ".weight", {in, out});
-    return {weight, parameters.add(name + ".bias", {out})};
-  }
-
-  Tensor norm(Trace& t, std::string_view name, const Tensor& x, const NormWeights& w) const {
-    const Trace::Scope scope(t, name);
-    const Tensor weight = t.parameter(w.weight), bias = t.parameter(w.bias);
-    return layer_norm(t, x, &weight, &bias);
-  }
-
-  Tensor project(Trace& t, std::string_view name, const Tensor& x, const LinearWeights& w) const {
-    const Trace::Scope scope(t, name);
-    return conv1d_linear(t, x, t.parameter(w.weight), t.parameter(w.bias));
-  }
-
-  Attended attention(Trace& t, const Job& job, const Tensor& x, const Tensor& mask) const {
-    const Trace::Scope scope(t, "attn");
-    const AttentionTraits& traits = info.attention.front();
-    const Dims by_head{job.batch, job.seq, traits.heads, traits.qk_size};
-    Tensors parts = chunk(t, project(t, "c_attn", x, qkv_), 3, 2);
-    for (Tensor& part : parts) part = transpose(t, view(t, part, by_head), 1, 2);
-    Attended mixed = attend(t, job, traits, {false, false}, parts[0], parts[1], parts[2], mask, job.rate(attention_dropout_));
-    mixed.output = reshape(t, mixed.output, x.shape());
-    mixed.output = project(t, "c_proj", mixed.output, out_);
-    mixed.output = dropout(t, mixed.output, job.rate(residual_dropout_));
-    return mixed;
-  }
-
-  Tensor mlp(Trace& t, const Job& job, const Tensor& x) const {
-    const Trace::Scope scope(t, "mlp");
-    Tensor hidden = project(t, "c_fc", x, up_);
-    {
-      const Trace::Scope inner(t, "act");
-      hidden = activate(t, hidden, activation_);
-    }
-    hidden = project(t, "c_proj", hidden, down_);
-    return dropout(t, hidden, job.rate(residual_dropout_));
-  }
-
-  Count inner_ = 0;
-  Activation activation_ = Activation::gelu_new;
-  double attention_dropout_ = 0, residual_dropout_ = 0, embedding_dropout_ = 0;
-  ParameterId token_table_ = -1, position_table_ = -1, head_ = -1;
-  NormWeights first_norm_{}, second_norm_{}, final_norm_{};
-  LinearWeights qkv_, out_, up_, down_;
-};
+  if (pattern.size() != layers)
+    f.error("attention_types", "describes " + std::to_string(pattern.size()) + " layers, the model has " +
+                                   std::to_string(layers));
+  pattern.resize(layers);
+  return pattern;
+}
 
 }  // namespace
 
-std::unique_ptr<Model> build_gpt2(Fields& fields) { return std::make_unique<Gpt2>(fields); }
+std::unique_ptr<Model> build_gpt2(Fields& f) {
+  TransformerSpec s = gpt(f, "gpt2", {"n_layer", "num_hidden_layers"});
+  read_gpt2_sizes(f, s);
+  LayerSpec& layer = s.kinds.front();
+  layer.mlp.activation = read_activation(f, "activation_function", "gelu_new");
+  layer.attention.qkv_form = QkvForm::chunks;
+  layer.attention.linear = layer.mlp.linear = LinearForm::conv1d;
+  layer.attention.scores.softmax = SoftmaxForm::plain;
+  layer.attention.scores.makes_contiguous = false;
+  s.mask_is_kept_by_recomputation = true;
+  f.ignore({"summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj"});
+  if (f.flag("reorder_and_upcast_attn", false)) f.error("reorder_and_upcast_attn", "this form of attention is not known here");
+  return make_transformer(std::move(s));
+}
+
+std::unique_ptr<Model> build_gpt_bigcode(Fields& f) {
+  TransformerSpec s = gpt(f, "gpt_bigcode", {"n_layer", "num_hidden_layers"});
+  read_gpt2_sizes(f, s);
+  LayerSpec& layer = s.kinds.front();
+  layer.mlp.activation = read_activation(f, "activation_function", "gelu_pytorch_tanh");
+  const bool one_kv_head = f.flag("multi_query", true);
+  if (one_kv_head) layer.attention.kv_heads = 1;
+  layer.attention.qkv_form = one_kv_head ? QkvForm::one_kv_split : QkvForm::heads_of_qkv;
+  f.ignore({"attention_softmax_in_fp32", "scale_attention_softmax_in_fp32", "num_key_value_heads"});
+  return make_transformer(std::move(s));
+}
+
+std::unique_ptr<Model> build_gpt_neo(Fields& f) {
+  TransformerSpec s = gpt(f, "gpt_neo", {"num_layers", "num_hidden_layers"});
+  LayerSpec& layer = s.kinds.front();
+  AttentionSpec& a = layer.attention;
+  s.hidden = f.count("hidden_size");
+  a.heads = a.kv_heads = f.count({"num_heads", "num_attention_heads"}, 16);
+  a.qk_size = a.v_size = s.hidden / a.heads;
+  check_heads(f, {"num_heads", "num_attention_heads"}, "num_heads", s.hidden, a.heads, a.heads, false);
+  s.max_seq = s.positions = f.count("max_position_embeddings", 2048);
+  layer.mlp.inner = f.optional_count("intermediate_size", std::nullopt).value_or(4 * s.hidden);
+  layer.mlp.activation = read_activation(f, "activation_function", "gelu_new");
+  a.name = "attn.attention";
+  a.out_name = "out_proj";
+  a.out_bias = true;
+  a.dropout = f.number("attention_dropout", 0);
+  a.out_dropout = layer.mlp.dropout = f.number("resid_dropout", 0);
+  s.embedding_dropout = f.number("embed_dropout", 0);
+  a.scores.q_k_in_float32 = a.scores.causal_from_buffer = true;
+  a.scores.scales = false;
+  a.scores.softmax = SoftmaxForm::plain;
+  a.why_not_fused = "GPT-Neo has only its own attention";
+  s.pattern = read_attention_types(f, s.pattern.size());
+  s.kinds.push_back(layer);
+  s.kinds[1].attention.window = f.count("window_size", 256);
+  f.ignore({"layer_norm_epsilon", "classifier_dropout", "attention_layers"});
+  std::unique_ptr<Model> model = make_transformer(std::move(s));
+  // A stored boolean mask of all positions in every layer.
+  model->parameters.buffers().push_back({"transformer.h.attn.attention.bias",
+                                         Bytes(model->info.max_seq * model->info.max_seq) * model->info.layers});
+  return model;
+}
 
 }  // namespace llmcalc

@@ -1,0 +1,192 @@
+#include "core/transformer/transformer.hpp"
+
+#include <algorithm>
+
+#include "core/ops/cast.hpp"
+#include "core/ops/data.hpp"
+#include "core/ops/elementwise.hpp"
+#include "core/ops/normalise.hpp"
+#include "core/ops/select.hpp"
+#include "core/ops/views.hpp"
+
+namespace llmcalc {
+namespace {
+
+AttentionTraits traits_of(const AttentionSpec& a) {
+  AttentionTraits traits;
+  traits.heads = a.heads;
+  traits.kv_heads = a.kv_heads;
+  traits.qk_size = a.qk_size;
+  traits.v_size = a.v_size;
+  traits.window = a.window;
+  traits.chunk = a.chunk;
+  traits.why_not_fused = a.why_not_fused;
+  traits.always_masked = a.scores.form == ScoreForm::falcon || a.scores.form == ScoreForm::falcon_alibi;
+  return traits;
+}
+
+bool alike(const AttentionTraits& a, const AttentionTraits& b) {
+  return a.heads == b.heads && a.kv_heads == b.kv_heads && a.qk_size == b.qk_size && a.v_size == b.v_size &&
+         a.window == b.window && a.chunk == b.chunk && a.why_not_fused == b.why_not_fused;
+}
+
+bool same_mask(const AttentionTraits& a, const AttentionTraits& b) { return a.window == b.window && a.chunk == b.chunk; }
+
+}  // namespace
+
+Transformer::Transformer(TransformerSpec spec) : spec_(std::move(spec)) {
+  weights_ = add_parameters(parameters, spec_);
+  describe();
+}
+
+void Transformer::describe() {
+  info.architecture = spec_.architecture;
+  info.hidden = spec_.hidden;
+  info.layers = static_cast<Count>(spec_.pattern.size());
+  info.vocabulary = spec_.vocabulary;
+  info.max_seq = spec_.max_seq;
+  for (std::size_t i = 0; i < spec_.kinds.size(); ++i) {
+    const LayerSpec& kind = spec_.kinds[i];
+    traits_.push_back(kind.has_attention ? traits_of(kind.attention) : AttentionTraits());
+    if (kind.experts) info.mixture_of_experts = true;
+    const Count layers = std::count(spec_.pattern.begin(), spec_.pattern.end(), static_cast<int>(i));
+    if (!kind.has_attention || layers == 0) continue;
+    const auto known = std::find_if(info.attention.begin(), info.attention.end(),
+                                    [&](const AttentionTraits& traits) { return alike(traits, traits_.back()); });
+    if (known != info.attention.end()) {
+      known->layers += layers;
+    } else {
+      info.attention.push_back(traits_.back());
+      info.attention.back().layers = layers;
+    }
+  }
+  for (const Count size : spec_.rotary_sizes) {
+    // Rotary frequencies and their unscaled copy, float32.
+    parameters.buffers().push_back({spec_.base + "rotary_emb.inv_freq", Bytes(4 * ceil_div(size, 2))});
+    parameters.buffers().push_back({spec_.base + "rotary_emb.original_inv_freq", Bytes(4 * ceil_div(size, 2))});
+  }
+}
+
+Tensor Transformer::embed(Trace& t, const Job& job, const Tensor& ids) const {
+  const Trace::Scope scope(t, spec_.embedding_name);
+  Tensor hidden = embedding(t, ids, t.parameter(weights_.embedding));
+  if (spec_.embedding_multiplier) hidden = mul(t, hidden, *spec_.embedding_multiplier);
+  Tensor positions;
+  if (weights_.positions >= 0) {
+    const Tensor position_ids = constant(t, DType::int64, {spec_.position_ids_per_sequence ? job.batch : 1, job.seq});
+    positions = embedding(t, position_ids, t.parameter(weights_.positions));
+  }
+  if (weights_.project_in.weight >= 0)
+    hidden = run_linear(t, spec_.project_in_name, LinearForm::linear, weights_.project_in, hidden);
+  if (positions.defined()) hidden = add(t, hidden, positions);
+  if (spec_.embedding_norm.exists())
+    hidden = run_norm(t, spec_.embedding_norm.name, spec_.embedding_norm.norm, weights_.embedding_norm, hidden);
+  return dropout(t, hidden, job.rate(spec_.embedding_dropout));
+}
+
+Shared Transformer::share(Trace& t, const Job& job, const Tensor& hidden) const {
+  Shared shared;
+  const Trace::NoGrad no_grad(t);
+  const AttentionSpec& first = spec_.kinds.front().attention;
+  if (!spec_.alibi.empty()) {
+    const bool stored_whole = first.scores.form == ScoreForm::mpt;  // for the longest sequence, in float32
+    shared.alibi = stored_whole ? constant(t, DType::float32, {first.heads, 1, std::max(spec_.max_seq, job.seq)})
+                                : constant(t, hidden.dtype, {job.batch * first.heads, 1, job.seq});
+    if (stored_whole) shared.alibi = slice(t, shared.alibi, -1, shared.alibi.size(-1) - job.seq, job.seq);
+    if (first.scores.form == ScoreForm::falcon_alibi)
+      shared.alibi = view(t, shared.alibi, {job.batch, first.heads, 1, job.seq});
+  }
+  for (std::size_t i = 0; i < spec_.kinds.size(); ++i) {
+    Tensor mask;
+    if (spec_.kinds[i].has_attention) {
+      std::size_t same = 0;
+      while (same < i && !(spec_.kinds[same].has_attention && same_mask(traits_[same], traits_[i]))) ++same;
+      mask = same < i ? shared.masks[same] : attention_mask(t, job, traits_[i], hidden.dtype);
+    }
+    shared.masks.push_back(mask);
+  }
+  if (first.scores.form == ScoreForm::mpt) shared.masks.front() = cast(t, shared.masks.front(), DType::boolean);
+  if (first.scores.form == ScoreForm::falcon_alibi)
+    shared.masks.front() = constant(t, hidden.dtype, {job.batch, first.heads, job.seq, job.seq});
+  for (std::size_t i = 0; i < spec_.rotary_sizes.size(); ++i) {
+    const auto user = std::find_if(spec_.kinds.begin(), spec_.kinds.end(), [&](const LayerSpec& kind) {
+      return kind.has_attention && kind.attention.rotary_table == i && kind.attention.rotary.style != RotaryStyle::none;
+    });
+    shared.rotary.push_back(user == spec_.kinds.end() ? RotaryTables()
+                                                      : rotary_tables(t, user->attention.rotary.style, job.seq,
+                                                                      spec_.rotary_sizes[i], hidden.dtype));
+  }
+  return shared;
+}
+
+Tensor Transformer::mask_kept_by_recomputation(const Shared& shared) const {
+  return spec_.mask_is_kept_by_recomputation ? shared.masks.front() : Tensor();
+}
+
+Tensor Transformer::layer(Trace& t, const Job& job, Count index, const Tensor& input, const Shared& shared) const {
+  const auto kind = static_cast<std::size_t>(spec_.pattern[static_cast<std::size_t>(index)]);
+  const LayerSpec& s = spec_.kinds[kind];
+  const LayerWeights& w = weights_.kinds[kind];
+  Tensor probabilities;  // alive to the end of the layer
+  const auto normed = [&](const NamedNorm& norm, const NormWeights& weights, const Tensor& x) {
+    return norm.exists() ? run_norm(t, norm.name, norm.norm, weights, x) : x;
+  };
+  const auto mixed = [&](const Tensor& x) {
+    if (s.mixer) return s.mixer->run(t, job, x);
+    return run_attention(t, job, s.attention, w.attention, traits_[kind], x, shared, shared.masks[kind], probabilities);
+  };
+  const auto fed = [&](const Tensor& x) { return run_mlp(t, job, s.mlp, w.mlp, x); };
+  const auto scaled = [&](const Tensor& x) { return s.residual_multiplier ? mul(t, x, *s.residual_multiplier) : x; };
+
+  if (s.form == BlockForm::parallel) {
+    const Tensor first = normed(s.before_attention, w.before_attention, input);
+    const Tensor attended = mixed(first);
+    const Tensor second = s.before_mlp.exists() ? normed(s.before_mlp, w.before_mlp, input) : first;
+    Tensor hidden = fed(second);
+    if (s.adds_in_place) {
+      hidden = add_in_place(t, hidden, attended);
+      return add(t, input, dropout(t, hidden, job.rate(s.residual_dropout)));
+    }
+    hidden = add(t, attended, hidden);
+    return add(t, hidden, input);
+  }
+
+  const bool norm_last = s.form == BlockForm::norm_after_add;
+  Tensor residual = input;
+  Tensor hidden = norm_last ? residual : normed(s.before_attention, w.before_attention, residual);
+  if (s.residual_is_normed) residual = hidden;
+  hidden = mixed(hidden);
+  hidden = normed(s.after_attention, w.after_attention, hidden);
+  hidden = scaled(hidden);
+  hidden = add(t, residual, hidden);
+  if (s.mlp.inner == 0 && !s.experts) return hidden;
+  if (norm_last) hidden = normed(s.before_attention, w.before_attention, hidden);
+  residual = hidden;
+  if (!norm_last) hidden = normed(s.before_mlp, w.before_mlp, residual);
+  if (s.residual_is_normed) residual = hidden;
+  hidden = fed(hidden);
+  hidden = normed(s.after_mlp, w.after_mlp, hidden);
+  hidden = scaled(hidden);
+  hidden = add(t, residual, hidden);
+  return norm_last ? normed(s.before_mlp, w.before_mlp, hidden) : hidden;
+}
+
+Tensor Transformer::head(Trace& t, const Job&, const Tensor& input) const {
+  Tensor hidden = input;
+  if (spec_.final_norm.exists())
+    hidden = run_norm(t, spec_.final_norm.name, spec_.final_norm.norm, weights_.final_norm, hidden);
+  if (weights_.project_out.weight >= 0)
+    hidden = run_linear(t, spec_.project_out_name, LinearForm::linear, weights_.project_out, hidden);
+  Tensor logits = run_linear(t, spec_.head_name, LinearForm::linear, weights_.head, hidden);
+  if (spec_.logit_scale) logits = mul(t, logits, *spec_.logit_scale);
+  if (spec_.logit_softcap) {
+    logits = div(t, logits, *spec_.logit_softcap);
+    logits = tanh(t, logits);
+    logits = mul(t, logits, *spec_.logit_softcap);
+  }
+  return logits;
+}
+
+std::unique_ptr<Model> make_transformer(TransformerSpec spec) { return std::make_unique<Transformer>(std::move(spec)); }
+
+}  // namespace llmcalc

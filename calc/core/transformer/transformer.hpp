@@ -1,0 +1,39 @@
+// Runs what a TransformerSpec describes, in the order and with the conversions and copies of the library's own code.
+#pragma once
+
+#include "core/decoder.hpp"
+#include "core/transformer/spec.hpp"
+#include "core/transformer/weights.hpp"
+
+namespace llmcalc {
+
+class Transformer final : public Decoder {
+ public:
+  explicit Transformer(TransformerSpec spec);
+
+ protected:
+  Tensor embed(Trace& t, const Job& job, const Tensor& ids) const override;
+  Shared share(Trace& t, const Job& job, const Tensor& hidden) const override;
+  Tensor layer(Trace& t, const Job& job, Count index, const Tensor& input, const Shared& shared) const override;
+  Tensor head(Trace& t, const Job& job, const Tensor& hidden) const override;
+  std::vector<LayerRun> runs() const override { return layer_runs(spec_.pattern); }
+  Tensor mask_kept_by_recomputation(const Shared& shared) const override;
+
+ private:
+  void describe();
+
+  TransformerSpec spec_;
+  TransformerWeights weights_;
+  std::vector<AttentionTraits> traits_;  // of each kind of layer
+};
+
+// The parts of a layer (attention.cpp, mlp.cpp).
+Tensor run_norm(Trace& t, std::string_view name, const NormSpec& spec, const NormWeights& weights, const Tensor& x);
+Tensor run_linear(Trace& t, std::string_view name, LinearForm form, const LinearWeights& weights, const Tensor& x);
+// Gives the projected output; `probabilities` is what the caller keeps alive.
+Tensor run_attention(Trace& t, const Job& job, const AttentionSpec& spec, const AttentionWeights& weights,
+                     const AttentionTraits& traits, const Tensor& x, const Shared& shared, const Tensor& mask,
+                     Tensor& probabilities);
+Tensor run_mlp(Trace& t, const Job& job, const MlpSpec& spec, const MlpWeights& weights, const Tensor& x);
+
+}  // namespace llmcalc

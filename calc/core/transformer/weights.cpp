@@ -1,0 +1,180 @@
+#include "core/transformer/weights.hpp"
+
+#include <algorithm>
+
+namespace llmcalc {
+namespace {
+
+class Registrar {
+ public:
+  Registrar(Parameters& p, const TransformerSpec& spec) : p_(p), spec_(spec) {}
+
+  NormWeights add_norm(const NamedNorm& norm, Dims shape, const std::string& prefix = {}) {
+    if (!norm.exists()) return {};
+    return add_norm(prefix + norm.name, norm.norm, shape);
+  }
+
+  NormWeights add_norm(const std::string& name, const NormSpec& norm, const Dims& shape) {
+    NormWeights w;
+    if (norm.weight) w.weight = p_.add(name + ".weight", shape);
+    if (norm.bias) w.bias = p_.add(name + ".bias", shape);
+    return w;
+  }
+
+  LinearWeights add(LinearForm form, const std::string& name, Count in, Count out, bool bias) {
+    LinearWeights w;
+    w.weight = p_.add(name + ".weight", form == LinearForm::conv1d ? Dims{in, out} : Dims{out, in});
+    if (bias) w.bias = p_.add(name + ".bias", {out});
+    return w;
+  }
+
+  AttentionWeights add_attention(const AttentionSpec& a) {
+    AttentionWeights w;
+    const std::string prefix = a.name + ".";
+    const Count hidden = spec_.hidden;
+    const Count q_rows = a.heads * a.qk_size, k_rows = a.kv_heads * a.qk_size, v_rows = a.kv_heads * a.v_size;
+    if (a.latent) {
+      add_latent(w, a, prefix);
+    } else if (a.qkv_form == QkvForm::separate) {
+      w.q = add(a.linear, prefix + a.q_name, hidden, q_rows, a.qkv_bias);
+      if (!a.reuses_kv) w.k = add(a.linear, prefix + a.k_name, hidden, k_rows, a.qkv_bias);
+      if (!a.reuses_kv && !a.v_is_k) w.v = add(a.linear, prefix + a.v_name, hidden, v_rows, a.qkv_bias);
+    } else {
+      w.qkv = add(a.linear, prefix + a.qkv_name, hidden, q_rows + k_rows + v_rows, a.qkv_bias);
+    }
+    w.out = add(a.linear, prefix + a.out_name, a.heads * a.v_size, hidden, a.out_bias);
+    if (a.scores.sinks) w.sinks = p_.add(prefix + "sinks", {a.heads});
+    add_qk_norms(w, a, prefix);
+    return w;
+  }
+
+  MlpWeights add_mlp(const MlpSpec& m, const std::string& prefix) {
+    MlpWeights w;
+    const Count hidden = spec_.hidden;
+    if (m.gated && m.fused) {
+      w.gate_up = add(m.linear, prefix + m.gate_up_name, hidden, 2 * m.inner, m.up_bias);
+    } else {
+      if (m.gated) w.gate = add(m.linear, prefix + m.gate_name, hidden, m.inner, m.up_bias);
+      w.up = add(m.linear, prefix + m.up_name, hidden, m.inner, m.up_bias);
+    }
+    w.down = add(m.linear, prefix + m.down_name, m.inner, hidden, m.down_bias);
+    if (m.activation == Activation::xielu) {
+      w.alpha_p = p_.add(prefix + "act_fn.alpha_p", {1});
+      w.alpha_n = p_.add(prefix + "act_fn.alpha_n", {1});
+    }
+    return w;
+  }
+
+  LayerWeights add_layer(const LayerSpec& layer) {
+    LayerWeights w;
+    if (layer.has_attention) w.attention = add_attention(layer.attention);
+    if (layer.mixer) layer.mixer->add_parameters(p_);
+    if (layer.mlp.inner > 0) w.mlp = add_mlp(layer.mlp, layer.mlp.name.empty() ? "" : layer.mlp.name + ".");
+    const Dims row{spec_.hidden};
+    w.before_attention = add_norm(layer.before_attention, row);
+    w.after_attention = add_norm(layer.after_attention, row);
+    w.before_mlp = add_norm(layer.before_mlp, row);
+    w.after_mlp = add_norm(layer.after_mlp, row);
+    return w;
+  }
+
+ private:
+  void add_latent(AttentionWeights& w, const AttentionSpec& a, const std::string& prefix) {
+    const LatentSpec& latent = *a.latent;
+    const Count q_rows = a.heads * a.qk_size;
+    if (latent.q_rank) {
+      w.q_down = add(a.linear, prefix + "q_a_proj", spec_.hidden, *latent.q_rank, latent.down_bias);
+      w.q_down_norm = add_norm(prefix + "q_a_layernorm", latent.norm, {*latent.q_rank});
+      w.q_up = add(a.linear, prefix + "q_b_proj", *latent.q_rank, q_rows, false);
+    } else {
+      w.q = add(a.linear, prefix + "q_proj", spec_.hidden, q_rows, false);
+    }
+    w.kv_down = add(a.linear, prefix + "kv_a_proj_with_mqa", spec_.hidden, latent.kv_rank + latent.rotary_size,
+                    latent.down_bias);
+    w.kv_down_norm = add_norm(prefix + "kv_a_layernorm", latent.norm, {latent.kv_rank});
+    w.kv_up = add(a.linear, prefix + "kv_b_proj", latent.kv_rank, a.heads * (latent.plain_size + a.v_size), false);
+  }
+
+  void add_qk_norms(AttentionWeights& w, const AttentionSpec& a, const std::string& prefix) {
+    const auto both = [&](const Dims& q, const Dims& k) {
+      w.q_norm = add_norm(prefix + a.q_norm_name, a.q_k_norm, q);
+      w.k_norm = add_norm(prefix + a.k_norm_name, a.q_k_norm, k);
+    };
+    switch (a.qk_norm) {
+      case QkNorm::none:
+      case QkNorm::after_rotary: break;
+      case QkNorm::per_head: both({a.qk_size}, {a.qk_size}); break;
+      case QkNorm::all_heads: both({a.heads * a.qk_size}, {a.kv_heads * a.qk_size}); break;
+      case QkNorm::heads_by_size: both({a.heads, a.qk_size}, {a.kv_heads, a.qk_size}); break;
+      case QkNorm::norm_each_head:
+        for (Count i = 0; i < a.heads; ++i)
+          w.q_head_norms.push_back(
+              add_norm(prefix + a.q_norm_name + ".norms." + std::to_string(i), a.q_k_norm, {a.qk_size}));
+        for (Count i = 0; i < a.kv_heads; ++i)
+          w.k_head_norms.push_back(
+              add_norm(prefix + a.k_norm_name + ".norms." + std::to_string(i), a.q_k_norm, {a.qk_size}));
+    }
+  }
+
+  Parameters& p_;
+  const TransformerSpec& spec_;
+};
+
+// Whether two kinds of layers register the same tensors.
+bool same_tensors(const TransformerSpec& spec, const LayerSpec& a, const LayerSpec& b) {
+  if (a.mixer != b.mixer || a.experts != b.experts) return false;
+  Parameters left, right;
+  Registrar(left, spec).add_layer(a);
+  Registrar(right, spec).add_layer(b);
+  return std::equal(left.all().begin(), left.all().end(), right.all().begin(), right.all().end(),
+                    [](const Parameter& x, const Parameter& y) { return x.name == y.name && x.shape == y.shape; });
+}
+
+void add_layers(Parameters& p, const TransformerSpec& spec, TransformerWeights& w) {
+  // The first kind with the same tensors stands for all of them.
+  std::vector<std::size_t> stands_for(spec.kinds.size());
+  for (std::size_t i = 0; i < spec.kinds.size(); ++i) {
+    stands_for[i] = i;
+    for (std::size_t j = 0; j < i && stands_for[i] == i; ++j)
+      if (stands_for[j] == j && same_tensors(spec, spec.kinds[i], spec.kinds[j])) stands_for[i] = j;
+  }
+  w.kinds.resize(spec.kinds.size());
+  for (std::size_t i = 0; i < spec.kinds.size(); ++i) {
+    if (stands_for[i] != i) {
+      w.kinds[i] = w.kinds[stands_for[i]];
+      continue;
+    }
+    std::vector<Count> layers;
+    for (std::size_t n = 0; n < spec.pattern.size(); ++n)
+      if (stands_for[static_cast<std::size_t>(spec.pattern[n])] == i) layers.push_back(static_cast<Count>(n));
+    if (layers.empty()) continue;
+    p.begin_layers(spec.kinds[i].name, spec.base + spec.layers_name + ".", std::move(layers));
+    w.kinds[i] = Registrar(p, spec).add_layer(spec.kinds[i]);
+    p.end_layers();
+  }
+}
+
+}  // namespace
+
+TransformerWeights add_parameters(Parameters& p, const TransformerSpec& spec) {
+  Registrar registrar(p, spec);
+  TransformerWeights w;
+  p.head_is_tied = spec.tied;
+  const Count row = spec.embedding_size.value_or(spec.hidden);
+  const bool projects = row != spec.hidden;
+  w.embedding = p.add(spec.base + spec.embedding_name + ".weight", {spec.vocabulary, row}, Role::embedding);
+  if (spec.positions > 0)
+    w.positions = p.add(spec.base + spec.positions_name + ".weight", {spec.positions, spec.hidden}, Role::positions);
+  if (projects) {
+    w.project_out = registrar.add(LinearForm::linear, spec.base + spec.project_out_name, spec.hidden, row, false);
+    w.project_in = registrar.add(LinearForm::linear, spec.base + spec.project_in_name, row, spec.hidden, false);
+  }
+  w.embedding_norm = registrar.add_norm(spec.embedding_norm, {spec.hidden}, spec.base);
+  add_layers(p, spec, w);
+  w.final_norm = registrar.add_norm(spec.final_norm, {spec.hidden}, spec.base);
+  w.head.weight = spec.tied ? w.embedding : p.add(spec.head_name + ".weight", {spec.vocabulary, row}, Role::head);
+  if (spec.head_bias) w.head.bias = p.add(spec.head_name + ".bias", {spec.vocabulary});
+  return w;
+}
+
+}  // namespace llmcalc
