@@ -8,6 +8,14 @@ namespace llmcalc::cli {
 
 Command estimate_command();
 Command params_command();
+Command roofline_command();
+Command tensor_command();
+Command matmul_command();
+Command einsum_command();
+Command rearrange_command();
+Command reduce_command();
+Command repeat_command();
+Command dtype_command();
 Command list_command();
 Command validate_command();
 Command rule_command();

@@ -1,0 +1,197 @@
+#include "report/roofline.hpp"
+
+#include "core/quantity.hpp"
+
+namespace llmcalc::report {
+
+namespace {
+
+constexpr std::size_t kMostOperations = 16;  // rows of the text report; CSV and JSON have them all
+
+template <class T>
+Cell exact(const std::string& shown, T value) {
+  return {shown, Json(value)};
+}
+
+Json ceiling_json(const Ceiling& ceiling) {
+  Json json = Json::object().set("name", ceiling.name);
+  if (!ceiling.dtype.empty()) json.set("dtype", ceiling.dtype);
+  json.set("flops_per_second", ceiling.compute).set("bytes_per_second", ceiling.memory);
+  if (ceiling.measured) json.set("measured", true);
+  return json;
+}
+
+Json operation_json(const RooflineOperation& o) {
+  Json json = Json::object().set("operation", operation_label(o)).set("phase", name_of(o.pass));
+  if (!o.dtype.empty()) json.set("dtype", o.dtype);
+  json.set("count", o.count).set("flops", o.flops).set("bytes", o.bytes);
+  return json.set("intensity", o.intensity())
+      .set("bound", name_of(o.bound))
+      .set("attainable", o.attainable())
+      .set("time", o.time)
+      .set("share", o.share)
+      .set("expected_time", o.expected);
+}
+
+// Without what every name begins with, and without the kernel's name where the module says it.
+std::string short_label(const RooflineOperation& o) {
+  constexpr std::string_view layers = "layers.";
+  std::string label = o.module.rfind(layers, 0) == 0 ? o.module.substr(layers.size()) : o.module;
+  if (o.op == Op::attention_forward || o.op == Op::attention_backward) return label.empty() ? "attention" : label;
+  return label + (label.empty() ? "" : " ") + std::string(name_of(o.op));
+}
+
+std::string in_units(double value, double unit) { return value > 0 ? format_significant(value / unit, 3) : "-"; }
+
+constexpr double kTera = 1e12, kGiga = 1e9;
+
+std::vector<Cell> operation_row(const RooflineOperation& o) {
+  return {{short_label(o), Json(operation_label(o))},
+          std::string(name_of(o.pass)),
+          exact(in_units(o.flops.as_double(), kTera), o.flops),
+          exact(in_units(o.bytes.as_double(), kGiga), o.bytes),
+          exact(in_units(o.intensity().value(), 1), o.intensity()),
+          std::string(name_of(o.bound)),
+          exact(in_units(o.attainable().value(), kTera), o.attainable()),
+          exact(format_time(o.time), o.time),
+          exact(format_percent(o.share), o.share)};
+}
+
+std::string job_line(const RooflineReport& report) {
+  const ResolvedRun& run = report.run;
+  std::string line = "One step of " + report.model + ": " + format_count(run.batch) + " x " + format_count(run.seq) + " tokens";
+  if (run.accumulate > 1) line += ", " + format_count(run.accumulate) + " micro-batches";
+  line += "; " + run.precision + ", " + run.optimizer + " (" + run.optimizer_step + "), attention " + run.attention +
+          ", recompute " + run.recompute;
+  return line;
+}
+
+void add_step(const RooflineReport& report, Page& page) {
+  page.heading("Operations, the longest first; TFLOP/s: attainable");
+  page.line(job_line(report), Tone::plain, 2);
+  page.table(operations_table(report, kMostOperations));
+  const StepTime& time = report.time;
+  page.line("At the roofline the step takes at least " + format_time(report.step->least) + ": " +
+                format_time(time.products_least) + " bound by compute, " + format_time(time.memory_least) + " by memory.",
+            Tone::plain, 2);
+  std::string parts;
+  for (const auto& [name, seconds] : time.parts)
+    parts += (parts.empty() ? "" : ", ") + name + " " + format_time(seconds);
+  page.line("Expected " + format_time(time.expected) + " (likely " + format_time(time.shortest) + " to " +
+                format_time(time.longest) + "): " + parts + " for " + format_count(time.kernels) + " kernels.",
+            Tone::plain, 2);
+  page.line("Rates: " + report.rates + ".", Tone::faint, 2);
+}
+
+}  // namespace
+
+std::string operation_label(const RooflineOperation& o) {
+  const std::string op(name_of(o.op));
+  return o.module.empty() ? op : o.module + " " + op;
+}
+
+Json point_json(const RooflineQuestion& q) {
+  Json json = Json::object().set("schema", "llmcalc.roofline/1");
+  if (!q.intensity) return json.set("ridge", q.peak / q.bandwidth);
+  const RooflinePoint point = roofline_point(q.peak, q.bandwidth, *q.intensity);
+  return json.set("ridge", point.ridge)
+      .set("intensity", point.intensity)
+      .set("attainable", point.attainable)
+      .set("bound", name_of(point.bound));
+}
+
+Page point_page(const RooflineQuestion& q) {
+  Page page;
+  const FlopsPerByte ridge = q.peak / q.bandwidth;
+  page.line("ridge: " + format_intensity(ridge) + " = " + format_rate(q.peak) + " / " + format_rate(q.bandwidth));
+  if (!q.intensity) return page;
+  const RooflinePoint point = roofline_point(q.peak, q.bandwidth, *q.intensity);
+  page.line("attainable: " + format_rate(point.attainable) + " = min(" + format_rate(q.peak) + ", " +
+            format_intensity(*q.intensity) + " x " + format_rate(q.bandwidth) + "), " +
+            format_percent(point.attainable / q.peak) + " of the peak");
+  page.line("bound: " + std::string(name_of(point.bound)) +
+            (point.bound == Bound::memory ? ", the intensity is below the ridge" : ", the intensity is not below the ridge"));
+  return page;
+}
+
+Json roofline_json(const RooflineReport& report) {
+  Json json = Json::object().set("schema", "llmcalc.roofline/1").set("device", report.device);
+  Json ceilings = Json::array();
+  for (const Ceiling& ceiling : report.ceilings) ceilings.push(ceiling_json(ceiling));
+  Json ridge = Json::object();
+  for (const auto& [dtype, intensity] : report.ridge) ridge.set(dtype, intensity);
+  json.set("ceilings", std::move(ceilings)).set("ridge", std::move(ridge));
+  if (!report.step) return json;
+  Json operations = Json::array();
+  for (const RooflineOperation& o : report.step->operations) operations.push(operation_json(o));
+  json.set("model", report.model).set("operations", std::move(operations));
+  Json parts = Json::object();
+  for (const auto& [name, seconds] : report.time.parts) parts.set(name, seconds);
+  json.set("time", Json::object()
+                       .set("lower_bound_step", report.step->least)
+                       .set("step", report.time.expected)
+                       .set("band", Json::array().push(report.time.shortest).push(report.time.longest))
+                       .set("parts", std::move(parts))
+                       .set("kernels", report.time.kernels)
+                       .set("basis", report.basis)
+                       .set("rates", report.rates));
+  return json;
+}
+
+Table ceilings_table(const RooflineReport& report) {
+  Table table{{{"ceiling"}, {"rate", Align::right}, {"ridge", Align::right, "flop_per_byte"}}, {}};
+  for (const Ceiling& ceiling : report.ceilings) {
+    if (ceiling.memory) {
+      table.rows.push_back({ceiling.name, exact(format_rate(*ceiling.memory), *ceiling.memory)});
+      continue;
+    }
+    std::vector<Cell> row{ceiling.name, exact(format_rate(*ceiling.compute), *ceiling.compute)};
+    if (report.bandwidth && *report.bandwidth > BytesPerSecond(0)) {
+      const FlopsPerByte ridge = *ceiling.compute / *report.bandwidth;
+      row.push_back(exact(format_intensity(ridge), ridge));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table operations_table(const RooflineReport& report, std::size_t most) {
+  Table table{{{"operation"},
+               {"phase", Align::right},
+               {"TFLOP", Align::right, "flops"},
+               {"GB", Align::right, "bytes"},
+               {"FLOP/B", Align::right, "intensity"},
+               {"bound", Align::right},
+               {"TFLOP/s", Align::right, "attainable"},
+               {"at least", Align::right, "time"},
+               {"share", Align::right}},
+              {}};
+  if (!report.step) return table;
+  RooflineOperation rest;
+  std::size_t summed = 0;
+  for (const RooflineOperation& o : report.step->operations) {
+    // One row that would stand for a single operation says less than the operation.
+    if (most == 0 || table.rows.size() < most || report.step->operations.size() == most + 1) {
+      table.rows.push_back(operation_row(o));
+      continue;
+    }
+    ++summed;
+    rest.bytes += o.bytes;
+    rest.time += o.time;
+    rest.share += o.share;
+  }
+  if (summed > 0)
+    table.rows.push_back({std::to_string(summed) + " more", "", "", exact(in_units(rest.bytes.as_double(), kGiga), rest.bytes),
+                          "", "", "", exact(format_time(rest.time), rest.time), exact(format_percent(rest.share), rest.share)});
+  return table;
+}
+
+Page roofline_page(const RooflineReport& report) {
+  Page page;
+  page.title("Roofline of " + report.device);
+  page.table(ceilings_table(report));
+  if (report.step) add_step(report, page);
+  return page;
+}
+
+}  // namespace llmcalc::report
