@@ -30,6 +30,17 @@ struct MeasuredWorkload {
   bool noisy = false;
   Count samples = 0;
   Seconds median, p5, p95;
+  std::string variant;    // which code did it: openblas, vectorised, non-temporal, ...
+  std::string op;         // of a model's step: the operation ("addmm"); empty for the harness's own workloads
+  std::string operation;  // and where it stands: "layers.mlp.c_fc addmm forward"
+  Count times = 1;        // how often one step runs it
+  Count portion = 1;      // it was run on 1/portion of the data, and its time multiplied
+  std::string state;      // cold: nothing of it was in a cache; cached: all of it may have been
+  std::string stop;       // why sampling ended: settled, time up, interrupted
+  std::string problem;    // why it is not verified
+  Seconds minimum, cpu_median;  // cpu_median: of the slowest thread's own clock; 0 where there is none
+  double noise = 0;             // half the 95 % interval of the median, as a share of it
+  Count disturbed = 0;          // samples during which another program took the processor
 };
 
 struct Device {

@@ -59,6 +59,18 @@ MeasuredWorkload read_workload(const Value& map, Diagnostics& diagnostics) {
   workload.median = time(fields, "median");
   workload.p5 = fields.has("p5") ? time(fields, "p5") : workload.median;
   workload.p95 = fields.has("p95") ? time(fields, "p95") : workload.median;
+  workload.variant = fields.text("variant", "");
+  workload.op = fields.text("op", "");
+  workload.operation = fields.text("operation", "");
+  workload.times = fields.count_or_zero("times", 1);
+  workload.portion = fields.count_or_zero("portion", 1);
+  workload.state = fields.text("state", "");
+  workload.stop = fields.text("stop", "");
+  workload.problem = fields.text("problem", "");
+  workload.minimum = fields.has("min") ? time(fields, "min") : workload.p5;
+  workload.cpu_median = time(fields, "cpu_median");
+  workload.noise = fields.number("noise", 0);
+  workload.disturbed = fields.count_or_zero("disturbed", 0);
   // Whatever else is a whole number is a dimension: m, n, k, batch, elements, ...
   for (const Entry& entry : map.map) {
     const bool known = std::find(fields.known().begin(), fields.known().end(), entry.key) != fields.known().end();

@@ -1,0 +1,59 @@
+// The processor as a measured device. Always there.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.hpp"
+#include "kernels/cpu/arena.hpp"
+#include "kernels/cpu/kernels.hpp"
+#include "kernels/cpu/machine.hpp"
+#include "kernels/cpu/pool.hpp"
+
+namespace llmcalc::cpu {
+
+// A matrix product beside those that are built in, for tests of what the harness finds out.
+struct ExtraMatmul {
+  std::string variant;
+  MatmulKernel kernel;
+};
+
+class CpuBackend : public Backend {
+ public:
+  // `table`: which of kernel_tables(). `cache`: taken for the last-level cache's size where it is not 0.
+  explicit CpuBackend(std::vector<ExtraMatmul> extra = {}, std::size_t table = 0, Bytes cache = Bytes(0));
+
+  std::vector<Availability> list() override;
+  DeviceInfo info() override;
+  std::string supports(const Workload& workload) override;
+  std::unique_ptr<Task> prepare(const Workload& workload) override;
+  Timing run(Task& task, Count repeats, Outputs before) override;
+  Verification verify(Task& task) override;
+
+ private:
+  struct CpuTask;
+
+  MatmulKernel own_matmul(const std::string& variant) const;
+  StreamKernel stream_kernel(const Workload& workload) const;
+  Count memory_limit() const;
+  void run_stream(CpuTask& task, std::size_t thread, Count round) const;
+  void run_matmul(const CpuTask& task, std::size_t thread, Count round) const;
+  std::string best_matmul();
+  void place(CpuTask& task);
+  void poison(CpuTask& task);
+  void clean_up(const CpuTask& task);
+  Verification verify_streams(const CpuTask& task) const;
+  Verification verify_mixed(const CpuTask& task) const;
+  Verification verify_matmul(const CpuTask& task) const;
+
+  Machine machine_;
+  KernelTable kernels_;
+  std::vector<ExtraMatmul> extra_;
+  std::unique_ptr<Pool> pool_;
+  Arena arena_;
+  double clock_ = 0, peak_ = 0;  // Hz, FLOP/s of all threads
+  std::string best_matmul_;      // openblas or vectorised; found when it is first asked for
+};
+
+}  // namespace llmcalc::cpu

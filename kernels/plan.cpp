@@ -1,0 +1,188 @@
+#include "kernels/plan.hpp"
+
+#include <algorithm>
+
+namespace llmcalc {
+namespace {
+
+constexpr double cpu_target = 0.03, gpu_target = 0.005;
+// All of a quick run ends a little before what the documentation promises.
+constexpr double cpu_quick = 8.5, gpu_quick = 17, usual_seconds = 90, full_seconds = 270;
+
+struct Scale {
+  double group;         // seconds for one group
+  double step;          // for one operation of a step
+  Count fewest, most;   // samples
+};
+
+Scale scale_of(Effort effort) {
+  switch (effort) {
+    case Effort::quick: return {0.15, 0.12, 5, 60};
+    case Effort::usual: return {1.0, 1.0, 9, 200};
+    case Effort::full: return {3.0, 2.0, 15, 500};
+  }
+  return {};
+}
+
+class Maker {
+ public:
+  Maker(const DeviceInfo& info, Effort effort, const std::vector<std::string>& only)
+      : info_(info), effort_(effort), only_(only), scale_(scale_of(effort)) {}
+
+  // One workload in several variants.
+  void add(const Workload& workload, const std::vector<std::string>& variants = {""}, double longer = 1) {
+    if (!wanted(workload.name)) return;
+    Group group;
+    for (const std::string& variant : variants) {
+      group.variants.push_back(workload);
+      group.variants.back().variant = variant;
+    }
+    group.limits.target = info_.is_gpu ? gpu_target : cpu_target;
+    group.limits.fewest = scale_.fewest;
+    group.limits.most = scale_.most;
+    group.limits.seconds = longer * (workload.op.empty() ? scale_.group : scale_.step) * static_cast<double>(variants.size());
+    plan.groups.push_back(std::move(group));
+  }
+
+  void add_cached(Workload workload) {
+    workload.cold = false;
+    add(workload);
+  }
+
+  bool wanted(const std::string& name) const {
+    return only_.empty() || std::find(only_.begin(), only_.end(), name) != only_.end();
+  }
+  bool quick() const { return effort_ == Effort::quick; }
+  bool full() const { return effort_ == Effort::full; }
+
+  Plan plan;
+
+ private:
+  const DeviceInfo& info_;
+  Effort effort_;
+  const std::vector<std::string>& only_;
+  Scale scale_;
+};
+
+Workload diagnostic(Kernel kernel, Count elements) {
+  Workload w;
+  w.name = name_of(kernel);
+  w.kernel = kernel;
+  w.elements = elements;
+  w.cold = false;
+  return w;
+}
+
+// Arrays of 32 MiB on a processor (8 MiB when in a hurry), 256 MiB on a GPU; windows of them are used in turn until the
+// caches are left.
+Count memory_elements(const Maker& maker, bool gpu) {
+  return gpu ? Count{1} << 26 : Count{1} << (maker.quick() ? 21 : 23);
+}
+
+std::vector<std::string> ways_to_store(bool gpu) {
+  return gpu ? std::vector<std::string>{"plain"} : std::vector<std::string>{"plain", "non-temporal"};
+}
+
+void add_main_memory(Maker& maker, bool gpu) {
+  for (Kernel kernel : {Kernel::copy, Kernel::triad})
+    maker.add(memory_workload(kernel, DType::float32, memory_elements(maker, gpu)), ways_to_store(gpu));
+}
+
+void add_more_memory(Maker& maker, bool gpu) {
+  const Count elements = memory_elements(maker, gpu);
+  constexpr Count columns = 4096;
+  const auto one = [&](Kernel kernel, Count row = 0) { return memory_workload(kernel, DType::float32, elements, row); };
+  maker.add(one(Kernel::read));
+  for (Kernel kernel : {Kernel::write, Kernel::scale, Kernel::add}) maker.add(one(kernel), ways_to_store(gpu));
+  for (Kernel kernel : {Kernel::adamw, Kernel::gated_activation}) maker.add(one(kernel));
+  for (Kernel kernel : {Kernel::softmax, Kernel::rms_norm}) maker.add(one(kernel, columns));
+  // From what fits a core's own cache upwards.
+  for (Count size = Count{1} << 14; size < elements; size *= 16) maker.add_cached(memory_workload(Kernel::copy, DType::float32, size));
+}
+
+void add_transfers(Maker& maker) {
+  constexpr Count smallest = 1 << 10, largest = 1 << 30;
+  const Count factor = maker.full() ? 4 : 32;
+  for (Kernel direction : {Kernel::host_to_device, Kernel::device_to_host, Kernel::both_directions}) {
+    for (Count bytes = smallest; bytes <= largest; bytes *= factor) {
+      maker.add(transfer_workload(direction, bytes, ""), {"pinned", "pageable"});
+    }
+  }
+}
+
+// Squares, and shapes off the square: these calibrate an estimate; a model's own shapes test it.
+void add_matmuls(Maker& maker, bool gpu) {
+  struct Shape {
+    Count m, n, k;
+  };
+  std::vector<Count> squares = gpu ? std::vector<Count>{512, 1024, 2048, 4096, 8192} : std::vector<Count>{128, 256, 512, 1024};
+  if (maker.full()) squares.push_back(gpu ? 16384 : 2048);
+  std::vector<Shape> sweep = gpu ? std::vector<Shape>{{128, 4096, 4096}, {4096, 4096, 128}, {4096, 128, 4096}, {2040, 2040, 2040}, {4095, 4097, 4093}}
+                                 : std::vector<Shape>{{32, 1024, 1024}, {1024, 1024, 32}, {200, 2000, 700}, {2000, 700, 200}, {199, 701, 1999}};
+  const std::vector<DType> dtypes = gpu ? std::vector<DType>{DType::bfloat16, DType::float16, DType::float32, DType::float8_e4m3fn}
+                                        : std::vector<DType>{DType::float32};
+  const std::vector<std::string> library = gpu ? std::vector<std::string>{"cublaslt", "cublaslt-best"}
+                                               : std::vector<std::string>{"openblas", "vectorised"};
+  for (DType dtype : dtypes) {
+    for (Count size : squares) maker.add(matmul_workload(dtype, size, size, size), library);
+    for (const Shape& s : sweep) maker.add(matmul_workload(dtype, s.m, s.n, s.k), library);
+    if (gpu && dtype == DType::float32) {
+      for (Count size : squares) {
+        Workload w = matmul_workload(dtype, size, size, size);
+        w.tf32 = true;
+        maker.add(w, library);
+      }
+    }
+  }
+}
+
+// Our own, from the simplest on: what implementing it well is worth. Cached: what is compared is the arithmetic.
+void add_ladder(Maker& maker, bool gpu) {
+  const auto square = [](DType dtype, Count size) {
+    Workload w = matmul_workload(dtype, size, size, size);
+    w.cold = false;
+    return w;
+  };
+  if (!gpu) {
+    maker.add(square(DType::float32, 256), {"plain", "blocked", "vectorised", "openblas"});
+    return;
+  }
+  maker.add(square(DType::float32, 2048), {"plain", "shared", "registers", "cublaslt"});
+  maker.add(square(DType::bfloat16, 4096), {"tensor", "cublaslt"});
+}
+
+}  // namespace
+
+std::vector<std::string> plannable_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(Kernel::both_directions); ++i) {
+    if (static_cast<Kernel>(i) != Kernel::stream) names.emplace_back(name_of(static_cast<Kernel>(i)));
+  }
+  return names;
+}
+
+Plan make_plan(const DeviceInfo& info, Effort effort, const std::vector<std::string>& only, std::vector<Workload> step) {
+  Maker maker(info, effort, only);
+  const bool gpu = info.is_gpu;
+  constexpr Count peak_rounds = 100'000;
+  if (!gpu) maker.add(diagnostic(Kernel::peak, peak_rounds));
+  maker.add(diagnostic(Kernel::launch, 0));
+  add_main_memory(maker, gpu);
+  add_matmuls(maker, gpu);
+  // What a step runs most often tells most about it for the time it takes.
+  std::stable_sort(step.begin(), step.end(), [](const Workload& a, const Workload& b) { return a.times > b.times; });
+  for (const Workload& operation : step) {
+    maker.add(operation);
+  }
+  add_more_memory(maker, gpu);
+  add_ladder(maker, gpu);
+  if (gpu) add_transfers(maker);
+  switch (effort) {
+    case Effort::quick: maker.plan.seconds = gpu ? gpu_quick : cpu_quick; break;
+    case Effort::usual: maker.plan.seconds = usual_seconds; break;
+    case Effort::full: maker.plan.seconds = full_seconds; break;
+  }
+  return std::move(maker.plan);
+}
+
+}  // namespace llmcalc

@@ -1,0 +1,32 @@
+// What is measured, in which order and how long: quick, usual or full, on a processor or a GPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/sampler.hpp"
+#include "kernels/workload.hpp"
+
+namespace llmcalc {
+
+enum class Effort : unsigned char { quick, usual, full };
+
+// Workloads that are sampled in turn, and how long they may take.
+struct Group {
+  std::vector<Workload> variants;
+  Limits limits;
+};
+
+struct Plan {
+  std::vector<Group> groups;
+  double seconds = 0;  // all of it may take so long; what comes too late is left out, and said so
+};
+
+// `step`: the operations of a model's step, measured last, often repeated ones first. `only`: names of workloads; empty:
+// all. With `only`, a step's operations count under their own names.
+Plan make_plan(const DeviceInfo& info, Effort effort, const std::vector<std::string>& only, std::vector<Workload> step);
+
+// Names `only` knows.
+std::vector<std::string> plannable_names();
+
+}  // namespace llmcalc

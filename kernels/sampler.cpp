@@ -1,0 +1,206 @@
+#include "kernels/sampler.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "core/diagnostics.hpp"
+#include "core/quantity.hpp"
+#include "kernels/statistics.hpp"
+
+namespace llmcalc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Backends move whole elements; a portion of a stream need not divide evenly.
+constexpr double bytes_tolerance = 0.01;
+// More of the budget than this is not spent on warming up.
+constexpr double warm_up_share = 0.25;
+
+struct Arm {
+  std::unique_ptr<Task> task;
+  Count repeats = 1;
+  std::vector<double> wall, cpu;
+  Count disturbed = 0;
+  std::string problem;
+};
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Adds one sample; false when the clock made no sense.
+bool sample(Backend& backend, Arm& arm, double& spent) {
+  const Timing timing = backend.run(*arm.task, arm.repeats, Outputs::as_they_are);
+  const double scale = static_cast<double>(arm.task->workload.portion) / static_cast<double>(arm.repeats);
+  if (!(timing.seconds > 0) || !std::isfinite(timing.seconds)) {
+    arm.problem = timing.seconds == 0 ? "no time passed while it ran" : "the clock ran backwards";
+    return false;
+  }
+  spent += timing.seconds;
+  arm.wall.push_back(timing.seconds * scale);
+  arm.cpu.push_back(timing.cpu_seconds * scale);
+  arm.disturbed += timing.disturbed;
+  return true;
+}
+
+// Runs that are thrown away; finds how many repeats make a sample long enough.
+void warm_up(Backend& backend, Arm& arm, const Limits& limits, double share_of_budget) {
+  double spent = 0;
+  for (Count i = 0; i < limits.warm_up && arm.problem.empty(); ++i) {
+    if (i > 0 && spent > share_of_budget) break;
+    if (!sample(backend, arm, spent)) return;
+    const double last = arm.wall.back() / static_cast<double>(arm.task->workload.portion);
+    arm.repeats = std::max<Count>(1, static_cast<Count>(std::ceil(limits.shortest_sample / last)));
+  }
+  arm.wall.clear();
+  arm.cpu.clear();
+  arm.disturbed = 0;
+}
+
+bool settled(const Arm& arm, const Limits& limits) {
+  return static_cast<Count>(arm.wall.size()) >= limits.fewest && summarise(arm.wall).half_width < limits.target;
+}
+
+std::string state_of(const DeviceInfo& info, const Task& task) {
+  if (task.workload.kernel == Kernel::launch || task.workload.kernel == Kernel::peak) return "";
+  if (!task.workload.cold) return "cached";
+  return task.footprint >= cold_caches * info.last_level_cache ? "cold" : "cached";
+}
+
+MeasuredWorkload record_of(const DeviceInfo& info, const Arm& arm, const Limits& limits, std::string stop) {
+  const Workload& w = arm.task->workload;
+  MeasuredWorkload r;
+  r.workload = w.name;
+  r.dtype = dtype_key(w);
+  r.variant = w.variant;
+  r.op = w.op;
+  r.operation = w.operation;
+  r.times = w.times;
+  r.portion = w.portion;
+  r.flops = w.flops;
+  r.bytes = w.bytes();
+  if (w.kernel == Kernel::matmul) {
+    r.dimensions = {{"batch", w.batch}, {"m", w.m}, {"n", w.n}, {"k", w.k}};
+  } else if (w.op.empty()) {
+    r.dimensions = {{"elements", w.elements}};
+    if (w.columns > 0) r.dimensions["columns"] = w.columns;
+  }
+  if (!w.op.empty()) {
+    r.dimensions["read"] = w.read.value();
+    r.dimensions["written"] = w.written.value();
+  }
+  r.state = state_of(info, *arm.task);
+  const Summary wall = summarise(arm.wall);
+  r.samples = static_cast<Count>(wall.count);
+  r.minimum = Seconds(wall.minimum);
+  r.p5 = Seconds(wall.p5);
+  r.median = Seconds(wall.median);
+  r.p95 = Seconds(wall.p95);
+  r.noise = std::isfinite(wall.half_width) ? wall.half_width : 1;
+  r.cpu_median = Seconds(summarise(arm.cpu).median);
+  r.disturbed = arm.disturbed;
+  r.stop = std::move(stop);
+  r.noisy = !(r.noise < limits.target) || static_cast<Count>(wall.count) < limits.fewest;
+  if (std::abs(wall.drift) > drift_limit && std::abs(wall.drift) > 2 * r.noise) {
+    r.noisy = true;
+    r.stop += ", " + format_percent(std::abs(wall.drift)) + (wall.drift > 0 ? " slower" : " faster") + " half-way";
+  }
+  return r;
+}
+
+std::string bytes_problem(const Task& task) {
+  const double expected = task.workload.bytes().as_double() / static_cast<double>(task.workload.portion);
+  const double moved = task.moved.as_double();
+  if (std::abs(moved - expected) <= bytes_tolerance * std::max(expected, moved)) return "";
+  return "the kernel moves " + format_gb(task.moved) + ", the operation " + format_gb(Bytes(static_cast<Count>(expected)));
+}
+
+// The run that is verified comes after the timed ones, on the same buffers, with what it writes poisoned first.
+void verify(Backend& backend, const DeviceInfo& info, Arm& arm, MeasuredWorkload& record) {
+  if (arm.problem.empty()) arm.problem = bytes_problem(*arm.task);
+  if (arm.problem.empty()) arm.problem = impossible(info, arm.task->workload, record.state, record.median.value());
+  if (arm.problem.empty()) {
+    backend.run(*arm.task, 1, Outputs::poisoned);
+    const Verification found = backend.verify(*arm.task);
+    // Written so that an error that is no number fails too.
+    if (!(found.passed && found.error <= found.limit)) {
+      arm.problem = found.problem.empty() ? "wrong result: error " + format_scientific(found.error, 2) + ", at most " +
+                                                format_scientific(found.limit, 2) + " is rounding"
+                                          : found.problem;
+    }
+  }
+  record.verified = arm.problem.empty();
+  record.problem = arm.problem;
+}
+
+}  // namespace
+
+std::string impossible(const DeviceInfo& info, const Workload& w, const std::string& state, double seconds) {
+  const double flops = w.flops.as_double() / seconds, bytes = w.bytes().as_double() / seconds;
+  const bool counts_flops = w.kernel == Kernel::matmul || w.kernel == Kernel::peak;
+  if (counts_flops && info.most_flops && flops > possible_margin * info.most_flops->value())
+    return "faster than possible: " + format_rate(FlopsPerSecond(flops)) + " where the processor's most is " +
+           format_rate(*info.most_flops);
+  if (state == "cold" && w.kernel != Kernel::matmul && info.most_bytes && bytes > possible_margin * info.most_bytes->value())
+    return "faster than possible: " + format_rate(BytesPerSecond(bytes)) + " where memory's most is " +
+           format_rate(*info.most_bytes);
+  return "";
+}
+
+std::vector<Outcome> measure_group(Backend& backend, const DeviceInfo& info, const std::vector<Workload>& variants,
+                                   const Limits& limits, const std::atomic<bool>& stop) {
+  std::vector<Outcome> outcomes;
+  std::vector<Arm> arms(variants.size());
+  const Clock::time_point start = Clock::now();
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    outcomes.push_back({variants[i], backend.supports(variants[i]), {}, {}});
+    if (!outcomes[i].skipped.empty()) continue;
+    try {
+      arms[i].task = backend.prepare(variants[i]);
+      const double share = warm_up_share * limits.seconds / static_cast<double>(variants.size());
+      warm_up(backend, arms[i], limits, share);
+    } catch (const Error& error) {
+      if (error.exit() != Exit::not_available) throw;
+      arms[i].task.reset();
+      outcomes[i].skipped = error.diagnostics().front().message;
+    } catch (const std::bad_alloc&) {
+      arms[i].task.reset();
+      outcomes[i].skipped = "not enough memory";
+    }
+  }
+
+  // Recorded samples take no time of their own, so what they say they took counts as well.
+  double spent = 0;
+  std::string why = "settled";
+  for (Count round = 0;; ++round) {
+    bool open = false;
+    for (Arm& arm : arms) open = open || (arm.task && arm.problem.empty() && !settled(arm, limits));
+    if (!open && round >= limits.fewest) break;
+    if (!open && round > 0) break;
+    if (stop) why = "interrupted";
+    if (!stop && round >= limits.most) why = "most samples taken";
+    if (!stop && round >= limits.fewest && std::max(spent, since(start)) > limits.seconds) why = "time up";
+    if (why != "settled") break;
+    for (Arm& arm : arms) {
+      if (arm.task && arm.problem.empty() && !stop) sample(backend, arm, spent);
+    }
+  }
+
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    if (!arms[i].task) continue;
+    if (arms[i].wall.empty() && arms[i].problem.empty()) arms[i].problem = "interrupted";
+    if (stop) {
+      outcomes[i].skipped = "interrupted";
+      continue;
+    }
+    outcomes[i].record = record_of(info, arms[i], limits, settled(arms[i], limits) ? "settled" : why);
+    verify(backend, info, arms[i], outcomes[i].record);
+    outcomes[i].samples = std::move(arms[i].wall);
+  }
+  return outcomes;
+}
+
+}  // namespace llmcalc

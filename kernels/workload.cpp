@@ -1,0 +1,221 @@
+#include "kernels/workload.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "core/blocks/activation.hpp"
+#include "core/ops/cast.hpp"
+#include "core/ops/data.hpp"
+#include "core/ops/elementwise.hpp"
+#include "core/ops/matmul.hpp"
+#include "core/ops/normalise.hpp"
+#include "core/optimizer.hpp"
+#include "core/trace.hpp"
+
+namespace llmcalc {
+namespace {
+
+constexpr std::array<std::string_view, 17> kernel_names{
+    "read", "write", "copy", "scale", "add", "triad", "adamw", "softmax", "rms_norm", "gated_activation",
+    "stream", "matmul", "peak", "launch", "host_to_device", "device_to_host", "both_directions"};
+
+// Leaves of the given shapes on a tape of their own; what is launched there has the engine's FLOPs and bytes.
+Trace tape_with(DType dtype, std::initializer_list<Dims> shapes) {
+  std::vector<LeafSpec> leaves;
+  for (const Dims& shape : shapes) leaves.push_back({shape, dtype, false});
+  return Trace({}, std::move(leaves));
+}
+
+void take_costs(const Trace& tape, Workload& w) {
+  for (const Launch& launch : tape.tape()) {
+    if (is_matrix_product(launch.op)) w.flops += executed_flops(launch, AttentionCounting::full);
+    w.flops += Flops(launch.elementwise) * launch.repeat;
+    w.read += launch.read * launch.repeat;
+    w.written += launch.written * launch.repeat;
+  }
+}
+
+// One fused kernel: what is between its inputs and its output never reaches memory.
+void take_ends(const Trace& tape, Workload& w, Count inputs) {
+  take_costs(tape, w);
+  const Bytes one = size_of(w.dtype) * w.elements;
+  w.read = one * inputs;
+  w.written = one;
+}
+
+void trace_memory_operation(Workload& w, Kernel kernel) {
+  const Count rows = w.columns > 0 ? w.elements / w.columns : 1;
+  const Dims shape{rows, w.elements / rows};
+  Trace t = tape_with(w.dtype, {shape, shape});
+  const Tensor a = t.parameter(0), b = t.parameter(1);
+  switch (kernel) {
+    case Kernel::write: constant(t, w.dtype, shape); break;
+    case Kernel::copy: copy(t, a); break;
+    case Kernel::scale: mul(t, a, 0.5); break;
+    case Kernel::add: add(t, a, b); break;
+    case Kernel::triad: {  // a + s * b in one kernel
+      pointwise(t, Op::add, {&a, &b}, 2);
+      break;
+    }
+    case Kernel::softmax: softmax(t, a); break;
+    case Kernel::read: {  // the sum of everything
+      const Tensor row = mean_last(t, a);
+      take_costs(t, w);
+      w.written = Bytes(0);
+      return;
+    }
+    case Kernel::rms_norm: layer_norm(t, a, nullptr, nullptr); take_ends(t, w, 1); return;
+    case Kernel::gated_activation: {
+      const Tensor gate = activate(t, a, Activation::silu);
+      mul(t, gate, b);
+      take_ends(t, w, 2);
+      return;
+    }
+    case Kernel::adamw: {
+      const OptimizerCost cost = optimizer_named("adamw")->cost(Dims{w.elements}, w.dtype);
+      w.read = cost.read;
+      w.written = cost.written;
+      return;
+    }
+    default: throw std::invalid_argument("not a kernel over memory");
+  }
+  take_costs(t, w);
+}
+
+bool takes_exponential(Op op) {
+  switch (op) {
+    case Op::tanh: case Op::exp: case Op::log: case Op::sigmoid: case Op::silu: case Op::gelu: case Op::softplus:
+    case Op::pow: case Op::cos: case Op::sin: case Op::gated_activation: case Op::softmax: case Op::log_softmax: return true;
+    default: return false;
+  }
+}
+
+const char* name_of_pass(Pass pass) {
+  switch (pass) {
+    case Pass::forward: return "forward";
+    case Pass::backward: return "backward";
+    case Pass::recompute: return "recomputed";
+    case Pass::optimizer: return "step";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string_view name_of(Kernel kernel) { return kernel_names[static_cast<std::size_t>(kernel)]; }
+
+bool is_transfer(Kernel kernel) { return kernel >= Kernel::host_to_device; }
+
+std::string dtype_key(const Workload& w) {
+  switch (w.dtype) {
+    case DType::float64: return "fp64";
+    case DType::float32: return w.tf32 ? "tf32" : "fp32";
+    case DType::bfloat16: return "bf16";
+    case DType::float16: return "fp16";
+    case DType::float8_e4m3fn: return "fp8";
+    default: return std::string(name_of(w.dtype));
+  }
+}
+
+std::string key_of(const Workload& w) {
+  std::string key = w.name + " " + dtype_key(w) + " " + w.variant;
+  if (!w.op.empty()) key += " " + w.op + " in " + std::to_string(w.read.value()) + " out " + std::to_string(w.written.value());
+  if (w.kernel == Kernel::matmul) {
+    for (Count size : {w.batch, w.m, w.n, w.k}) key += "," + std::to_string(size);
+  } else if (w.op.empty()) {
+    key += "," + std::to_string(w.elements);
+    if (w.columns > 0) key += "," + std::to_string(w.columns);
+  }
+  return key + (w.cold ? " cold" : "");
+}
+
+std::string key_of(const MeasuredWorkload& m) {
+  const auto size = [&](const char* name, Count otherwise) {
+    const auto found = m.dimensions.find(name);
+    return found == m.dimensions.end() ? otherwise : found->second;
+  };
+  std::string key = m.workload + " " + m.dtype + " " + m.variant;
+  if (!m.op.empty()) key += " " + m.op + " in " + std::to_string(size("read", 0)) + " out " + std::to_string(size("written", 0));
+  if (size("m", 0) > 0) {
+    for (Count one : {size("batch", 1), size("m", 0), size("n", 0), size("k", 0)}) key += "," + std::to_string(one);
+  } else if (m.op.empty()) {
+    key += "," + std::to_string(size("elements", 0));
+    if (size("columns", 0) > 0) key += "," + std::to_string(size("columns", 0));
+  }
+  return key + (m.state == "cold" ? " cold" : "");
+}
+
+Workload memory_workload(Kernel kernel, DType dtype, Count elements, Count columns) {
+  Workload w;
+  w.name = name_of(kernel);
+  w.kernel = kernel;
+  w.dtype = dtype;
+  w.columns = columns;
+  w.elements = columns > 0 ? elements / columns * columns : elements;
+  trace_memory_operation(w, kernel);
+  return w;
+}
+
+Workload matmul_workload(DType dtype, Count m, Count n, Count k, Count batch) {
+  Workload w;
+  w.name = "matmul";
+  w.kernel = Kernel::matmul;
+  w.dtype = dtype;
+  w.batch = batch;
+  w.m = m;
+  w.n = n;
+  w.k = k;
+  w.elements = batch * m * n;
+  Trace t = tape_with(dtype, {Dims{batch, m, k}, Dims{batch, k, n}});
+  bmm(t, t.parameter(0), t.parameter(1));
+  take_costs(t, w);
+  return w;
+}
+
+Workload transfer_workload(Kernel direction, Count bytes, const std::string& memory) {
+  Workload w;
+  w.name = name_of(direction);
+  w.kernel = direction;
+  w.dtype = DType::uint8;
+  w.variant = memory;
+  w.elements = bytes;
+  // The payload leaves one memory and enters the other.
+  w.read = w.written = Bytes(bytes) * (direction == Kernel::both_directions ? 2 : 1);
+  return w;
+}
+
+Workload step_workload(const Launch& launch, const std::string& where, Count times, Count row, Count portion) {
+  Workload w;
+  w.dtype = launch.dtype;
+  w.op = name_of(launch.op);
+  w.operation = (where.empty() ? "" : where + " ") + w.op + " " + name_of_pass(launch.pass);
+  w.times = times;
+  w.portion = portion;
+  w.read = launch.read;
+  w.written = launch.written;
+  Launch one = launch;
+  one.repeat = 1;
+  w.flops = is_matrix_product(launch.op) ? executed_flops(one, AttentionCounting::full) : Flops(launch.elementwise);
+  if (is_matrix_product(launch.op) && launch.m > 0) {
+    w.name = "matmul";
+    w.kernel = Kernel::matmul;
+    w.batch = launch.batch;
+    w.m = launch.m;
+    w.n = launch.n;
+    w.k = launch.k;
+    w.elements = w.batch * w.m * w.n;
+    return w;
+  }
+  w.name = w.op;
+  const Bytes size = size_of(launch.dtype);
+  const bool rows = row > 0 && launch.read == launch.written && launch.written.value() % (row * size.value()) == 0;
+  const bool is_softmax = launch.op == Op::softmax || launch.op == Op::log_softmax;
+  w.kernel = is_softmax && rows ? Kernel::softmax : Kernel::stream;
+  w.columns = w.kernel == Kernel::softmax ? row : 0;
+  w.elements = std::max(launch.written, size).value() / size.value();
+  w.transcendental = takes_exponential(launch.op);
+  return w;
+}
+
+}  // namespace llmcalc
