@@ -64,7 +64,12 @@ Dyadic as_dyadic(double value) {
   constexpr int bits = 53;  // of a double's significand
   int exponent = 0;
   const double fraction = std::frexp(std::fabs(value), &exponent);
-  return {static_cast<std::uint64_t>(std::ldexp(fraction, bits)), exponent - bits};
+  Dyadic dyadic{static_cast<std::uint64_t>(std::ldexp(fraction, bits)), exponent - bits};
+  while (dyadic.significand != 0 && dyadic.significand % 2 == 0) {  // short, so that products of two fit 64 bits
+    dyadic.significand /= 2;
+    ++dyadic.exponent;
+  }
+  return dyadic;
 }
 
 void set_largest(const Format& f, Stored& s) {
