@@ -12,9 +12,8 @@ namespace llmcalc::report {
 
 namespace {
 
-constexpr std::size_t kMostKinds = 9;  // letters on the plot
 constexpr double kSmallestMark = 1.2, kLargestMark = 5.5;
-constexpr double kCrowded = 0.25;  // marks nearer than this (decades of intensity) get their letters beside them
+constexpr double kCrowded = 0.15;  // marks nearer than this (decades of intensity) get their letters beside them
 
 struct Kind {
   std::string name;
@@ -22,6 +21,22 @@ struct Kind {
   Bytes bytes;
   Seconds least, expected;
 };
+
+std::string kind_of(const RooflineOperation& o) {
+  if (o.op == Op::attention_forward || o.op == Op::attention_backward) return "attention";
+  if (is_matrix_product(o.op)) return "matrix products";
+  switch (o.op) {
+    case Op::softmax:
+    case Op::log_softmax:
+    case Op::nll_loss:
+    case Op::fused_cross_entropy: return "softmax, loss";
+    case Op::layer_norm:
+    case Op::rms_norm: return "norms";
+    default: break;
+  }
+  if (o.module.find("norm") != std::string::npos) return "norms";
+  return o.module.find("mlp") != std::string::npos ? "activations" : "element-wise";
+}
 
 // Operations with arithmetic, by what they do; the longest first.
 std::vector<Kind> kinds(const RooflineReport& report, double& without_arithmetic) {
@@ -33,7 +48,7 @@ std::vector<Kind> kinds(const RooflineReport& report, double& without_arithmetic
       without_arithmetic += o.expected / report.step->expected;
       continue;
     }
-    const std::string name(name_of(o.op == Op::attention_backward ? Op::attention_forward : o.op));
+    const std::string name = kind_of(o);
     auto found = std::find_if(all.begin(), all.end(), [&](const Kind& kind) { return kind.name == name; });
     if (found == all.end()) found = all.insert(all.end(), Kind{name, {}, {}, {}, {}});
     found->flops += o.flops;
@@ -42,7 +57,6 @@ std::vector<Kind> kinds(const RooflineReport& report, double& without_arithmetic
     found->expected += o.expected;
   }
   std::stable_sort(all.begin(), all.end(), [](const Kind& a, const Kind& b) { return a.expected > b.expected; });
-  if (all.size() > kMostKinds) all.resize(kMostKinds);
   return all;
 }
 
@@ -145,7 +159,7 @@ class Script {
       out_ += "set key outside bottom center horizontal maxcols 3 left reverse\nset ylabel\n";
     } else {
       out_ += "set grid xtics ytics lc rgb '#dddddd' lt 1 lw 1\nset key bottom right\n";
-      if (!kinds_.empty()) out_ += "set rmargin at screen 0.72\n";
+      if (!kinds_.empty()) out_ += "set rmargin at screen 0.70\n";
     }
   }
 
@@ -179,7 +193,7 @@ class Script {
       const bool crowded = (j > 0 && order[j].first - order[j - 1].first < kCrowded) ||
                            (j + 1 < order.size() && order[j + 1].first - order[j].first < kCrowded);
       if (!crowded) continue;
-      static const char* const places[] = {"-2.2,0.6", "2.4,-0.5", "-3.6,1.3", "4,-1", "-1.2,1.5", "1.4,-1.5"};
+      static const char* const places[] = {"-2,0.4", "2.2,-0.4", "-2,1.2", "2.2,-1.2", "-4,0.4", "4.2,-0.4"};
       offsets_[order[j].second] = places[turn++ % 6];
     }
   }
@@ -195,14 +209,18 @@ class Script {
       const int dash = static_cast<int>(i % 5) + 1;
       const std::string look = in_terminal() ? " with lines" : " with lines lc rgb 'black' lw " + std::string(i == 0 ? "2.5" : "1.5") + " dt " + std::to_string(dash);
       curves.push_back(curve + " notitle" + look);
-      // On the flat part, at its right end.
-      out_ += "set label " + quoted(roof.name + "  " + format_rate(FlopsPerSecond(roof.peak))) + " at " + number(x_.high * 0.9) + "," +
-              number(roof.peak) + " right offset 0,0.6\n";
+      // On the flat part, at its right end; below it near the ridge for a measured one, which lies close to its peak.
+      const std::string label = "set label " + quoted(roof.name + "  " + format_rate(FlopsPerSecond(roof.peak))) + " at ";
+      if (roof.measured && slope() > 0) {
+        out_ += label + number(1.2 * roof.peak / slope()) + "," + rate + " left offset 0,-0.6\n";
+      } else {
+        out_ += label + number(x_.high * 0.9) + "," + rate + " right offset 0,0.6\n";
+      }
     }
     if (slope() > 0) memory_label();
     for (std::size_t i = 0; i < kinds_.size(); ++i) kind_curves(i, curves);
     if (!report_.measured.empty())
-      curves.push_back("$measured using 1:2 with points " + std::string(in_terminal() ? "pt '+'" : "pt 1 ps 1.2 lw 2 lc rgb 'black'") + (in_terminal() ? " title 'measured'" : " notitle"));
+      curves.push_back("$measured using 1:2 with points " + std::string(in_terminal() ? "pt '+'" : "pt 1 ps 1.6 lw 2 lc rgb 'black'") + (in_terminal() ? " title 'measured'" : " notitle"));
     legend();
     out_ += "set samples 2000\nplot ";
     for (std::size_t i = 0; i < curves.size(); ++i) out_ += (i == 0 ? "" : ", \\\n  ") + curves[i];
@@ -220,7 +238,7 @@ class Script {
     }
     double y = 0.90;
     const auto line = [&](const std::string& text) {
-      out_ += "set label " + quoted(text) + " at screen 0.735," + format_fixed(y, 3) + " left\n";
+      out_ += "set label " + quoted(text) + " at screen 0.715," + format_fixed(y, 3) + " left\n";
       y -= 0.038;
     };
     line("expected time of a step: " + format_time(report_.step->expected));
@@ -239,7 +257,8 @@ class Script {
 
   // Along the slope.
   void memory_label() {
-    const double x = x_.low * std::pow(x_.high / x_.low, 0.12);
+    const double ridge = (roofs_.empty() ? 1e12 : roofs_.front().peak) / slope();
+    const double x = std::sqrt(ridge * x_.low) * 2;
     out_ += "set label " + quoted("memory  " + format_rate(*report_.bandwidth)) + " at " + number(x) + "," + number(x * slope()) +
             (in_terminal() ? " left offset 2,-1\n" : " left offset 1.2,-0.6\n");
   }
