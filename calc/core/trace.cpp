@@ -204,7 +204,7 @@ Tensor Trace::to_autocast(const Tensor& x) {
     if (found != autocast_cache_.end()) return found->second.copy;
   }
   Tensor copy = cast(*this, x, *settings.autocast);
-  if (x.parameter >= 0) copy.storage->become(Part::autocast_copies);
+  if (x.storage->part == Part::parameters) copy.storage->become(Part::autocast_copies);
   if (cacheable) autocast_cache_.emplace(x.storage.get(), CachedCopy{copy, block_});
   return copy;
 }

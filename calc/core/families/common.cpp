@@ -79,6 +79,29 @@ void set_partial_rotary(TransformerSpec& s, Count size) {
   s.rotary_sizes.assign(s.rotary_sizes.size(), size);
 }
 
+void set_norms(TransformerSpec& s, const NormSpec& norm) {
+  for (LayerSpec& layer : s.kinds)
+    for (NamedNorm* named : {&layer.before_attention, &layer.after_attention, &layer.before_mlp, &layer.after_mlp})
+      named->norm = norm;
+  s.final_norm.norm = norm;
+}
+
+void set_plain_mlp(MlpSpec& m, bool biases, const char* up_name, const char* down_name) {
+  m.gated = false;
+  m.up_bias = m.down_bias = biases;
+  m.up_name = up_name;
+  m.down_name = down_name;
+}
+
+std::optional<double> nested_number(Fields& f, const char* outer, const char* key) {
+  const Value* map = f.raw(outer);
+  const Value* value = map ? map->find(key) : nullptr;
+  if (!value || value->is_null()) return std::nullopt;
+  if (value->kind != Value::Kind::integer && value->kind != Value::Kind::real)
+    f.error(outer, std::string(key) + " must be a number");
+  return value->real;
+}
+
 namespace {
 
 // Two kinds of layers: 0 as the first kind is, 1 the same with (or without) a window.

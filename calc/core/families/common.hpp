@@ -36,6 +36,13 @@ Count rotary_size(Fields& f, Count head_size, double assumed_factor);
 // Makes all kinds of layers turn only `size` of a head, joined with the rest by a copy.
 void set_partial_rotary(TransformerSpec& s, Count size);
 
+// Gives every norm of the model (not those of q and k) this form.
+void set_norms(TransformerSpec& s, const NormSpec& norm);
+// An MLP of two projections instead of three.
+void set_plain_mlp(MlpSpec& m, bool biases, const char* up_name, const char* down_name);
+// The number under `key` inside the map `outer`, or nothing.
+std::optional<double> nested_number(Fields& f, const char* outer, const char* key);
+
 // sliding_window, use_sliding_window, max_window_layers and layer_types as Qwen has them.
 void read_qwen_windows(Fields& f, TransformerSpec& s);
 

@@ -40,7 +40,7 @@ Tensor activated(Trace& t, const MlpSpec& m, const MlpWeights& w, const Tensor& 
 }  // namespace
 
 Tensor run_mlp(Trace& t, const Job& job, const MlpSpec& m, const MlpWeights& w, const Tensor& x) {
-  const Trace::Scope scope(t, m.name);
+  const Trace::Scope scope(t, m.name.empty() ? std::string_view("mlp") : m.name);
   Tensor hidden;
   if (!m.gated) {
     hidden = run_linear(t, m.up_name, m.linear, w.up, x);

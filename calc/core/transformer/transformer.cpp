@@ -60,7 +60,12 @@ void Transformer::describe() {
       info.attention.back().layers = layers;
     }
   }
+  const bool stored_tables = spec_.kinds.front().attention.rotary.style == RotaryStyle::pairs_by_token;
   for (const Count size : spec_.rotary_sizes) {
+    if (stored_tables) {
+      parameters.buffers().push_back({spec_.base + "rotary_emb.embed_positions", Bytes(4 * size) * spec_.max_seq});
+      continue;
+    }
     // Rotary frequencies and their unscaled copy, float32.
     parameters.buffers().push_back({spec_.base + "rotary_emb.inv_freq", Bytes(4 * ceil_div(size, 2))});
     parameters.buffers().push_back({spec_.base + "rotary_emb.original_inv_freq", Bytes(4 * ceil_div(size, 2))});

@@ -1,0 +1,117 @@
+// Phi (parallel, LayerNorm, biases) and Phi-3 (llama with fused projections); StableLM, StarCoder 2 and Nemotron, which
+// are llama with LayerNorm and other MLPs.
+#include "core/families/common.hpp"
+#include "core/families/families.hpp"
+
+namespace llmcalc {
+namespace {
+
+const NormSpec layer_norm{NormKind::layer, true, true};
+
+}  // namespace
+
+std::unique_ptr<Model> build_phi(Fields& f) {
+  LlamaDefaults assumed;
+  assumed.inner = 8192;
+  assumed.activation = "gelu_new";
+  TransformerSpec s = read_llama_like(f, "phi", assumed);
+  LayerSpec& layer = s.kinds.front();
+  layer.form = BlockForm::parallel;
+  layer.before_mlp = {};
+  set_norms(s, layer_norm);
+  s.final_norm.name = "final_layernorm";
+  s.head_bias = true;
+  s.embedding_dropout = f.number("embd_pdrop", 0);
+  AttentionSpec& a = layer.attention;
+  a.qkv_bias = a.out_bias = true;
+  a.out_name = "dense";
+  a.out_dropout = layer.mlp.dropout = f.number("resid_pdrop", 0);
+  if (f.flag("qk_layernorm", false)) {
+    a.qk_norm = QkNorm::per_head;
+    a.q_k_norm = layer_norm;
+    a.q_norm_name = "q_layernorm";
+    a.k_norm_name = "k_layernorm";
+  }
+  set_partial_rotary(s, rotary_size(f, a.qk_size, 0.5));
+  set_plain_mlp(layer.mlp, true, "fc1", "fc2");
+  f.ignore("layer_norm_eps");
+  return make_transformer(std::move(s));
+}
+
+std::unique_ptr<Model> build_phi3(Fields& f) {
+  LlamaDefaults assumed;
+  assumed.inner = 8192;
+  assumed.max_seq = 4096;
+  TransformerSpec s = read_llama_like(f, "phi3", assumed);
+  LayerSpec& layer = s.kinds.front();
+  layer.attention.qkv_form = QkvForm::slices;
+  layer.attention.out_dropout = layer.mlp.dropout = f.number("resid_pdrop", 0);
+  layer.attention.window = f.optional_count("sliding_window", std::nullopt);
+  layer.mlp.fused = true;
+  set_partial_rotary(s, rotary_size(f, layer.attention.qk_size, 1.0));
+  f.ignore({"embd_pdrop", "original_max_position_embeddings", "attention_bias"});
+  return make_transformer(std::move(s));
+}
+
+std::unique_ptr<Model> build_stablelm(Fields& f) {
+  LlamaDefaults assumed;
+  assumed.inner = 6912;
+  assumed.max_seq = 4096;
+  assumed.kv_heads = 32;
+  TransformerSpec s = read_llama_like(f, "stablelm", assumed);
+  set_norms(s, layer_norm);
+  LayerSpec& layer = s.kinds.front();
+  AttentionSpec& a = layer.attention;
+  a.qkv_bias = f.flag("use_qkv_bias", false);
+  if (f.flag("qk_layernorm", false)) {
+    a.qk_norm = QkNorm::norm_each_head;
+    a.q_k_norm = {NormKind::layer, true, false};
+    a.q_norm_name = "q_layernorm";
+    a.k_norm_name = "k_layernorm";
+  }
+  set_partial_rotary(s, rotary_size(f, a.qk_size, 0.25));
+  layer.mlp.dropout = f.number("hidden_dropout", 0);
+  if (f.flag("use_parallel_residual", false)) {
+    layer.form = BlockForm::parallel;
+    layer.before_mlp = {};
+  }
+  f.ignore("layer_norm_eps");
+  return make_transformer(std::move(s));
+}
+
+std::unique_ptr<Model> build_starcoder2(Fields& f) {
+  LlamaDefaults assumed;
+  assumed.inner = 12288;
+  assumed.max_seq = 4096;
+  assumed.kv_heads = 2;
+  assumed.activation = "gelu_pytorch_tanh";
+  assumed.tied = true;
+  TransformerSpec s = read_llama_like(f, "starcoder2", assumed);
+  set_norms(s, layer_norm);
+  LayerSpec& layer = s.kinds.front();
+  const bool biases = f.flag("use_bias", true);
+  layer.attention.qkv_bias = layer.attention.out_bias = biases;
+  layer.attention.window = f.optional_count("sliding_window", std::nullopt);
+  layer.attention.out_dropout = layer.mlp.dropout = f.number("residual_dropout", 0);
+  s.embedding_dropout = f.number("embedding_dropout", 0);
+  set_plain_mlp(layer.mlp, biases, "c_fc", "c_proj");
+  f.ignore({"norm_epsilon", "mlp_type", "norm_type"});
+  return make_transformer(std::move(s));
+}
+
+std::unique_ptr<Model> build_nemotron(Fields& f) {
+  LlamaDefaults assumed;
+  assumed.inner = 24576;
+  assumed.max_seq = 4096;
+  assumed.activation = "relu2";
+  TransformerSpec s = read_llama_like(f, "nemotron", assumed);
+  set_norms(s, {NormKind::layer_plus_one, true, true});
+  LayerSpec& layer = s.kinds.front();
+  layer.attention.qkv_bias = layer.attention.out_bias = f.flag("attention_bias", false);
+  set_partial_rotary(s, rotary_size(f, layer.attention.qk_size, 0.5));
+  set_plain_mlp(layer.mlp, f.flag("mlp_bias", false), "up_proj", "down_proj");
+  f.ignore("norm_eps");
+  return make_transformer(std::move(s));
+}
+
+}  // namespace llmcalc
