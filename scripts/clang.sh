@@ -6,7 +6,7 @@ compiler=$(need_clang)
 # shellcheck disable=SC2086
 need_packages $PACKAGES_BUILD $PACKAGES_TESTS
 folder=$ROOT/build/clang
-build "$folder" generated/builtin.cpp '' -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug -DLLMCALC_CUDA=OFF \
+build "$folder" llmcalc_profiles '' -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Debug -DLLMCALC_CUDA=OFF \
   -DLLMCALC_WERROR=ON -DLLMCALC_TESTS=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_CXX_COMPILER_LAUNCHER=
 sed -nE 's/^ *"command": "(.*)",?$/\1/p' "$folder/compile_commands.json" | sed -E 's/\\"/"/g; s/\\\\/\\/g; s/ -o [^ ]+/ -fsyntax-only/' |
   grep -v catch_main >"$folder/commands.txt"

@@ -9,7 +9,7 @@ cd "$ROOT"
 # Only the list of commands and the generated sources are needed, no objects.
 cmake -S . -B "$folder" -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DLLMCALC_CUDA=OFF >"$ROOT/build/tidy.log" ||
   die 1 "configuring failed: build/tidy.log"
-cmake --build "$folder" --target generated/builtin.cpp >/dev/null
+cmake --build "$folder" --target llmcalc_profiles >/dev/null
 if [ $# -eq 0 ]; then
   mapfile -t files < <(find calc cli kernels -name '*.cpp' -not -path 'kernels/cuda/*' | sort)
   set -- "${files[@]}"
