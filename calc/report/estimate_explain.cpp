@@ -1,4 +1,10 @@
-// What --explain adds: each number's formula, symbolic and with the values put in, and what autograd keeps.
+// What --explain adds to an estimate: each number's formula, symbolic and with the values put in, its source, and which
+// tensors autograd keeps.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
 #include "core/quantity.hpp"
 #include "core/rules.hpp"
 #include "report/estimate.hpp"
@@ -6,9 +12,141 @@
 
 namespace llmcalc::report {
 
+namespace {
+
+using Values = std::vector<std::pair<std::string_view, Number>>;
+
+// "what: C = 6 · N · D", below it the same with the values and the result, and where the formula comes from.
+void explain(Page& page, const std::string& what, std::string_view rule, const Values& values) {
+  const Explanation explanation = explain_rule(rule, values);
+  page.line(what + ": " + explanation.symbolic);
+  page.line("  = " + explanation.substituted + " = " + explanation.result);
+  page.line("  source: " + explanation.source, Tone::faint);
+}
+
+void explain_parameters(const Report& report, Page& page) {
+  const ParameterCounts& counts = report.parameters;
+  page.heading("Parameters, explained");
+  page.line("total: every distinct tensor once, " + format_count(counts.total) + "; source: " + report.model.source);
+  if (report.size_only) return;
+  page.line("compute = active - look-up tables = " + format_count(counts.active) + " - " +
+            format_count(counts.active - counts.compute) + " = " + format_count(counts.compute));
+}
+
+void explain_flops(const Report& report, Page& page) {
+  const Count tokens = tokens_per_step(report.run);
+  const bool inference = report.run.mode == "infer";
+  const Count n = report.mixture_of_experts ? report.parameters.active : report.parameters.total;
+  page.heading("FLOPs of a step, explained");
+  explain(page, "rule of thumb", inference ? "2nd" : "6nd", {{"parameters", n}, {"tokens", tokens}});
+  if (!report.flops) return;
+  const FlopsReport& flops = *report.flops;
+  page.line(
+      "exact: the sum over every matrix product that runs, 2 · M · N · K each; attention's two products counted " +
+      flops.convention + " (full: " + format_flops(flops.model_full) + ", causal: " + format_flops(flops.model_causal) +
+      ")");
+  Table table{{{"operation"}, {"how often", Align::right}, {"forward", Align::right}, {"backward", Align::right}}, {}};
+  for (const OperationFlops& operation : flops.by_operation) {
+    table.rows.push_back({operation.operation,
+                          {format_count(operation.count), operation.count},
+                          {format_flops(operation.forward), operation.forward},
+                          {format_flops(operation.backward), operation.backward}});
+  }
+  page.table(std::move(table));
+  page.line("element-wise operations, not in any of these: " + format_flops(flops.elementwise));
+}
+
+// Storages kept for the backward pass, the equal ones of all layers together.
+Table kept_table(const MemoryReport& memory) {
+  struct Sum {
+    Count times = 0;
+    Bytes bytes;
+  };
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;
+  std::map<Key, Sum> sums;
+  std::vector<Key> order;
+  for (const KeptRecord& kept : memory.kept) {
+    if (!kept.first) continue;  // a storage counts once, however many operations keep it
+    const Key key{memory.modules[kept.module], std::string(name_of(kept.op)), to_string(kept.shape),
+                  std::string(name_of(kept.dtype))};
+    const auto [entry, is_new] = sums.try_emplace(key);
+    if (is_new) order.push_back(key);
+    entry->second.times = checked::add(entry->second.times, kept.repeat);
+    entry->second.bytes += kept.storage * kept.repeat;
+  }
+  Table table{{{"where"}, {"operation"}, {"shape"}, {"dtype"}, {"times", Align::right}, {"in all", Align::right}}, {}};
+  for (const Key& key : order) {
+    const Sum& sum = sums[key];
+    const auto& [where, operation, shape, dtype] = key;
+    table.rows.push_back(
+        {where, operation, shape, dtype, {format_count(sum.times), sum.times}, {format_gib(sum.bytes), sum.bytes}});
+  }
+  return table;
+}
+
+void explain_memory(const Report& report, Page& page) {
+  page.heading("Memory, explained");
+  explain(page, "rule of thumb", "16n", {{"parameters", report.parameters.total}});
+  std::string recipe = "this recipe: " + report.run.precision + " with " + report.run.optimizer + " keeps " +
+                       format_count(report.rule_bytes_per_parameter) + " B per parameter";
+  const auto say = [&](const char* what, Bytes bytes) {
+    if (bytes > Bytes()) recipe += std::string(", ") + what + " " + format_both(bytes);
+  };
+  say("weights", report.memory.parameters);
+  say("gradients", report.memory.gradients);
+  say("master weights", report.memory.master_weights);
+  say("optimizer states", report.memory.optimizer_states);
+  page.line(recipe);
+  if (report.memory.kept.empty()) return;
+  page.line(
+      "kept for the backward pass of one micro-batch, each storage once; source: the rules of PyTorch's autograd, as "
+      "in " +
+      report.model.implementation_version);
+  page.table(kept_table(report.memory));
+}
+
+void explain_time(const Report& report, Page& page) {
+  if (!report.time || !report.device) return;
+  const TimeReport& time = *report.time;
+  page.heading("Time and cost, explained");
+  const Values rate = {{"devices", report.device->count}, {"peak", report.device->peak.value()}, {"mfu", time.mfu}};
+  const auto with_flops = [&](const Number& flops) {
+    Values values = rate;
+    values.emplace_back("flops", flops);
+    return values;
+  };
+  if (time.step && report.flops && time.basis == "mfu") {
+    explain(page, "one step", "training_time", with_flops(report.flops->model.value()));
+  } else if (time.step) {
+    page.line("one step: the sum over its operations of max(FLOPs / peak, bytes / bandwidth) = " +
+              format_time(*time.step));
+  }
+  if (time.training && !time.step && report.run.tokens) {
+    explain(page, "training", "training_time",
+            with_flops((Flops(report.rule_6nd_per_token) * *report.run.tokens).value()));
+  } else if (time.training && time.steps && time.step) {
+    page.line("training: " + format_count(*time.steps) + " steps of " + format_time(*time.step) + " = " +
+              format_time(*time.training));
+  }
+  page.line("peak: " + format_rate(report.device->peak) + " dense " + report.device->peak_key +
+            "; source: " + report.device->source);
+  if (report.cost && report.cost->usd && time.training && report.cost->device_hours > 0) {
+    constexpr double kSecondsPerHour = 3600;
+    const double per_hour = *report.cost->usd / report.cost->device_hours;
+    explain(page, "cost", "cost",
+            {{"time", time.training->value()},
+             {"devices", report.device->count},
+             {"usd_per_hour", per_hour / kSecondsPerHour}});
+  }
+}
+
+}  // namespace
+
 void explain_estimate(const Report& report, Page& page) {
-  page.heading("Explained");
-  (void)report;
+  explain_parameters(report, page);
+  explain_flops(report, page);
+  if (report.run.mode != "infer") explain_memory(report, page);
+  explain_time(report, page);
 }
 
 }  // namespace llmcalc::report

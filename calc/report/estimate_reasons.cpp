@@ -12,6 +12,7 @@ namespace llmcalc::report {
 namespace {
 
 constexpr const char* kNone = "-";   // no rule, or no exact count
+constexpr double kRounding = 0.15;   // a name with one digit is off by no more
 constexpr double kNothing = 0.0005;  // shares below 0.05 % are not worth a word
 
 std::string joined(const std::vector<std::string>& reasons) {
@@ -32,10 +33,11 @@ Count rule_parameters(const Report& report) {
   return report.mixture_of_experts ? report.parameters.active : report.parameters.total;
 }
 
-// The size in a model's name: "8B" of "Llama 3 8B", "1.5B" of "Qwen2.5-1.5B". Of several (8x7B) the last.
+// The size in a model's name: "8B" of "Llama 3 8B", "1.5B" of "Qwen2.5-1.5B"; none of "8x7B", which is a product.
 std::optional<std::string> size_in_name(const std::string& name) {
   std::optional<std::string> found;
   std::string number;
+  bool product = false;
   for (std::size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
     if (std::isdigit(static_cast<unsigned char>(c)) != 0 || (c == '.' && !number.empty())) {
@@ -44,9 +46,10 @@ std::optional<std::string> size_in_name(const std::string& name) {
     }
     const bool unit = std::string_view("bBmM").find(c) != std::string_view::npos;
     const bool ends = i + 1 == name.size() || std::isalnum(static_cast<unsigned char>(name[i + 1])) == 0;
-    if (!number.empty() && unit && ends)
+    if (!number.empty() && unit && ends && !product)
       found = number + static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     number.clear();
+    product = c == 'x';
   }
   return found;
 }
@@ -59,7 +62,8 @@ void parameters_row(const Report& report, Table& table) {
     const Parsed<Count> size = parse_count(*named);
     if (size && *size > 0) {
       const double gap = static_cast<double>(counts.total) / static_cast<double>(*size) - 1;
-      if (std::abs(gap) >= kNothing) reasons.push_back("the name is rounded (" + signed_percent(gap) + ")");
+      const char* why = std::abs(gap) < kRounding ? "the name is rounded (" : "the name counts otherwise (";
+      if (std::abs(gap) >= kNothing) reasons.push_back(why + signed_percent(gap) + ")");
     }
   }
   if (report.mixture_of_experts) reasons.push_back(format_short_count(counts.active) + " of them active per token");
@@ -176,7 +180,7 @@ void time_row(const Report& report, Table& table) {
   const Seconds rule = rule_training_time(flops, report.device->count, report.device->peak, report.time->mfu);
   const double gap = step / rule - 1;
   table.rows.push_back({"time per step",
-                        {"at this MFU: " + format_time(rule), rule},
+                        {"6ND/MFU: " + format_time(rule), rule},
                         {format_time(step), step},
                         std::abs(gap) < kNothing ? "they agree" : "as the FLOPs do (" + signed_percent(gap) + ")"});
 }
