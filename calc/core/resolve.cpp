@@ -118,6 +118,9 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   r.plan.optimizer = optimizer_named(run.optimizer);
   if (!r.plan.optimizer) unknown("optimizer", run.optimizer, optimizer_names());
   r.plan.optimizer_step = static_cast<OptimizerStep>(chosen("optimizer-step", run.optimizer_step, {"foreach", "fused", "single"}));
+  if (r.plan.optimizer_step == OptimizerStep::fused && !r.plan.optimizer->has_fused && !r.plan.optimizer->own_kernel)
+    throw Error(Exit::bad_input, "--optimizer-step fused: torch.optim has no fused CUDA kernel for " + run.optimizer,
+                "--optimizer-step foreach; sgd, adam and adamw have fused kernels");
   r.plan.accumulate = run.accumulate;
   Job& job = r.plan.job;
   job.batch = run.batch;

@@ -15,27 +15,46 @@ DType stepped_dtype(const Parameter& p, const Precision& precision) {
   return p.always_float32 ? DType::float32 : precision.stepped();
 }
 
+// Temporaries of the optimizer's step, most of which are alive for a moment only.
+class StepTemporaries {
+ public:
+  explicit StepTemporaries(OptimizerStep step) : step_(step) {}
+
+  void visit(const OptimizerCost& cost, Count n) {
+    if (step_ == OptimizerStep::foreach_ && !cost.alone) {
+      all_ += cost.foreach_temporaries * n;
+      one_ = std::max(one_, cost.foreach_one);
+    } else if (step_ == OptimizerStep::single || cost.alone) {
+      const Bytes before = n > 1 ? std::max(left_, cost.single_left) : left_;
+      single_ = std::max(single_, before + cost.single_temporaries);
+      left_ = cost.single_left;
+    }
+  }
+
+  Bytes peak() const { return std::max(all_ + one_, single_); }
+
+ private:
+  OptimizerStep step_;
+  Bytes all_, one_;       // as foreach
+  Bytes single_, left_;   // one at a time: the most so far, and what the last tensor's turn left alive
+};
+
 // The optimizer's step: what it needs at once, and what it moves.
 void step_optimizer(Trace& t, const Model& model, const StepPlan& plan) {
-  Bytes at_once, largest, read, written;
-  const bool fused = plan.optimizer_step == OptimizerStep::fused;
-  Count elements = 0;
+  const bool own_kernel = plan.optimizer->own_kernel;
+  const bool fused = plan.optimizer_step == OptimizerStep::fused || own_kernel;
+  Bytes read, written;
+  StepTemporaries temporaries(plan.optimizer_step);
   for (const Parameter& p : model.parameters.all()) {
     if (!p.trainable) continue;
     const Count n = checked::multiply(p.copies, model.parameters.instances(p));
-    const OptimizerCost cost = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision));
-    at_once += cost.foreach_temporaries * n;
-    largest = std::max(largest, cost.single_temporaries);
+    const OptimizerCost cost = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role);
+    if (!own_kernel) temporaries.visit(cost, n);
     read += (fused ? cost.read : cost.foreach_read) * n;
     written += (fused ? cost.written : cost.foreach_written) * n;
-    elements += llmcalc::elements(p.shape) * n;
   }
   t.ledger.enter(Phase::optimizer);
-  if (plan.optimizer_step == OptimizerStep::foreach_ && at_once > Bytes(0)) {
-    const Storage temporaries(&t.ledger, Part::temporaries, at_once);
-  } else if (plan.optimizer_step == OptimizerStep::single && largest > Bytes(0)) {
-    const Storage temporaries(&t.ledger, Part::temporaries, largest);
-  }
+  if (temporaries.peak() > Bytes(0)) const Storage alive(&t.ledger, Part::temporaries, temporaries.peak());
   if (read == Bytes(0)) return;
   Launch& launch = t.launch(Op::optimizer, plan.precision->stepped(), {}, {});
   launch.pass = Pass::optimizer;
@@ -47,6 +66,7 @@ void step_optimizer(Trace& t, const Model& model, const StepPlan& plan) {
 
 StateSizes state_sizes(const Model& model, const StepPlan& plan) {
   StateSizes sizes;
+  const bool counters_on_device = plan.optimizer_step == OptimizerStep::fused && plan.optimizer->has_fused;
   for (const Parameter& p : model.parameters.all()) {
     const Count n = checked::multiply(p.copies, model.parameters.instances(p));
     const Count elements = checked::multiply(llmcalc::elements(p.shape), n);
@@ -54,7 +74,8 @@ StateSizes state_sizes(const Model& model, const StepPlan& plan) {
     if (!p.trainable) continue;
     sizes.gradients += size_of(gradient_dtype(p, *plan.precision)) * elements;
     if (plan.precision->master && !p.always_float32) sizes.master_weights += size_of(*plan.precision->master) * elements;
-    sizes.optimizer_states += plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision)).states * n;
+    const OptimizerCost cost = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role);
+    sizes.optimizer_states += (counters_on_device ? cost.states + cost.counters : cost.states) * n;
   }
   for (const Buffer& buffer : model.parameters.buffers()) sizes.buffers += buffer.bytes;
   return sizes;
