@@ -10,6 +10,16 @@
 namespace llmcalc {
 namespace {
 
+// "0.1", not "0.100000".
+std::string shortest(double value) {
+  constexpr int figures = 6;
+  std::string text = format_significant(value, figures);
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
 const char* kind_name(Value::Kind kind) {
   switch (kind) {
     case Value::Kind::null: return "null";
@@ -174,13 +184,13 @@ bool Fields::flag(const KeyNames& key, bool assumed) {
 
 double Fields::number(const KeyNames& key, double assumed) {
   if (const Value* value = look_up(key)) return finite(*value, key).value_or(assumed);
-  assume(key, format_significant(assumed, 6));
+  assume(key, shortest(assumed));
   return assumed;
 }
 
 std::optional<double> Fields::optional_number(const KeyNames& key, std::optional<double> assumed) {
   if (const Value* value = look_up(key)) return value->is_null() ? std::nullopt : finite(*value, key);
-  assume(key, assumed ? format_significant(*assumed, 6) : "none");
+  assume(key, assumed ? shortest(*assumed) : "none");
   return assumed;
 }
 

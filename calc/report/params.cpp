@@ -56,15 +56,16 @@ Json label_json(const ModelLabel& model) {
 }
 
 Json counts_json(const ParameterCounts& counts) {
-  return Json::object()
-      .set("total", counts.total)
-      .set("active", counts.active)
-      .set("compute", counts.compute)
-      .set("embedding", counts.embedding)
-      .set("positions", counts.positions)
-      .set("head", counts.head)
-      .set("tied", counts.tied)
-      .set("trainable", counts.trainable);
+  Json json = Json::object().set("total", counts.total).set("active", counts.active);
+  // What a model has not (or, known only by its size, does not tell) is absent.
+  const auto set_if_any = [&](const char* name, Count count) {
+    if (count > 0) json.set(name, count);
+  };
+  set_if_any("compute", counts.compute);
+  set_if_any("embedding", counts.embedding);
+  set_if_any("positions", counts.positions);
+  set_if_any("head", counts.head);
+  return json.set("tied", counts.tied).set("trainable", counts.trainable);
 }
 
 Json params_json(const ModelLabel& model, const Parameters& parameters, bool with_tensors) {
