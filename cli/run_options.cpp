@@ -1,8 +1,21 @@
 #include "cli/run_options.hpp"
 
+#include "core/model.hpp"
+#include "core/optimizer.hpp"
+#include "core/precision.hpp"
 #include "read/load.hpp"
 
 namespace llmcalc::cli {
+
+namespace {
+
+std::vector<std::string> architecture_names() {
+  std::vector<std::string> names;
+  for (const Architecture& architecture : architectures()) names.emplace_back(architecture.name);
+  return names;
+}
+
+}  // namespace
 
 std::vector<Option> run_option_definitions() {
   const std::string job = "The job", recipe = "How it is computed", trained = "What is trained",
@@ -42,14 +55,16 @@ std::vector<Option> run_option_definitions() {
        .group = job},
       {.name = "precision",
        .value = "P",
-       .help = "fp32, tf32, amp-bf16, amp-fp16, bf16, bf16-master, ... (llmcalc list precisions)",
+       .help = "number formats of weights, gradients, states and products (llmcalc list precisions)",
        .shown_default = "amp-bf16, or the best the device has",
-       .group = recipe},
+       .group = recipe,
+       .names = precision_names},
       {.name = "optimizer",
        .value = "O",
-       .help = "adamw, sgd, adam, ... (llmcalc list optimizers)",
+       .help = "the optimizer (llmcalc list optimizers)",
        .shown_default = "adamw",
-       .group = recipe},
+       .group = recipe,
+       .names = optimizer_names},
       {.name = "optimizer-step",
        .value = "S",
        .help = "how the optimizer walks the parameters; its temporaries count at the peak",
@@ -119,7 +134,8 @@ std::vector<Option> run_option_definitions() {
       {.name = "as",
        .value = "FAMILY",
        .help = "read an unknown model_type as this family (llmcalc list architectures)",
-       .group = answer},
+       .group = answer,
+       .names = architecture_names},
       {.name = "run", .value = "FILE", .help = "a YAML file with run options; the command line wins", .group = answer},
   };
 }

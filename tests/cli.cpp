@@ -1,4 +1,7 @@
 // The frame of the command line, through the program itself: usage errors, help, exit codes, streams.
+#include <fstream>
+#include <iterator>
+
 #include "tests/catch.hpp"
 #include "tests/support/program.hpp"
 
@@ -118,4 +121,11 @@ TEST_CASE("every command has a help text with an example, and is in the completi
   }
   CHECK_THAT(bash, ContainsSubstring("llama-3-8b"));
   CHECK_THAT(bash, ContainsSubstring("--recompute) COMPREPLY=($(compgen -W 'none selective full'"));
+}
+
+TEST_CASE("the reference of all commands is what the program says of itself") {
+  std::ifstream file(std::string(LLMCALC_SOURCE_DIR) + "/docs/reference/commands.md");
+  const std::string reference{std::istreambuf_iterator<char>(file), {}};
+  INFO("renew it: llmcalc man --format markdown > docs/reference/commands.md");
+  CHECK(run_program({"man", "--format", "markdown"}).out == reference);
 }

@@ -60,3 +60,23 @@ TEST_CASE("params as its schema says") {
   holds("params", {"params", "gpt2"});
   holds("params", {"params", "llama-3-8b", "--tensors"});
 }
+
+TEST_CASE("the small commands as their schemas say") {
+  holds("tensor", {"tensor", "2,16,8", "--dtype", "bf16", "x.view(2,16,2,4).transpose(1,2)[:, ::2].contiguous()"});
+  holds("einsum", {"matmul", "2,3", "3,4"});
+  holds("einsum", {"einsum", "bqd,bkd->bqk", "2,3,4", "2,5,4"});
+  holds("einsum", {"rearrange", "b (h d) -> b h d", "2,12", "h=3"});
+  holds("einsum", {"reduce", "--op", "mean", "b d -> b", "2,12"});
+  holds("einsum", {"repeat", "d -> n d", "4", "n=2"});
+  holds("einsum", {"matmul", "2,3", "3,4", "--device", "h100-sxm"});
+  holds("dtype", {"dtype"});
+  holds("dtype", {"dtype", "bf16", "fp16", "--value", "70000"});
+  holds("rule", {"rule", "6nd", "parameters=1B", "tokens=10B"});
+  holds("rule", {"rule", "training_time", "parameters=1B", "tokens=10B", "peak=100TFLOP/s", "mfu=40%"});
+}
+
+TEST_CASE("roofline as its schema says") {
+  holds("roofline", {"roofline", "h100-sxm"});
+  holds("roofline", {"roofline", "gpt2", "h100-sxm"});
+  holds("roofline", {"roofline", "--peak", "100TFLOP/s", "--bandwidth", "1TB/s", "--intensity", "20"});
+}
