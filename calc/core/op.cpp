@@ -6,10 +6,10 @@ namespace llmcalc {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Op::checkpoint) + 1> names{
-    "mm", "addmm", "bmm", "baddbmm", "grouped_mm", "convolution", "attention", "attention_backward",
+    "mm", "addmm", "bmm", "baddbmm", "grouped_mm", "convolution", "scan", "attention", "attention_backward",
     "add", "sub", "mul", "div", "neg", "pow", "rsqrt", "sqrt", "exp", "log", "tanh", "sigmoid", "silu", "gelu", "relu",
     "softplus", "clamp", "where", "cast", "copy", "fill", "sum", "mean", "max", "cos", "sin", "softmax", "log_softmax",
-    "dropout", "layer_norm", "rms_norm", "gated_activation", "scan",
+    "dropout", "layer_norm", "rms_norm", "gated_activation",
     "cat", "embedding", "gather", "scatter", "index", "topk", "sort", "cumsum", "nll_loss", "fused_cross_entropy",
     "optimizer",
     "view", "transpose", "expand", "slice", "split", "select", "permute", "accumulate", "checkpoint"};

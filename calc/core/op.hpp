@@ -10,11 +10,11 @@
 namespace llmcalc {
 
 enum class Op : unsigned char {
-  // matrix products
-  mm, addmm, bmm, baddbmm, grouped_mm, convolution, attention_forward, attention_backward,
+  // matrix products, and the recurrence of a state-space or linear-attention layer
+  mm, addmm, bmm, baddbmm, grouped_mm, convolution, scan, attention_forward, attention_backward,
   // element-wise and reductions
   add, sub, mul, div, neg, pow, rsqrt, sqrt, exp, log, tanh, sigmoid, silu, gelu, relu, softplus, clamp, where, cast, copy,
-  fill, sum, mean, max, cos, sin, softmax, log_softmax, dropout, layer_norm, rms_norm, gated_activation, scan,
+  fill, sum, mean, max, cos, sin, softmax, log_softmax, dropout, layer_norm, rms_norm, gated_activation,
   // data movement and look-ups
   cat, embedding, gather, scatter, index, topk, sort, cumsum, nll_loss, fused_cross_entropy,
   // optimizer
@@ -55,7 +55,7 @@ struct Launch {
   Count batch = 0, m = 0, n = 0, k = 0;
   Count row_alignment = 16;  // bytes, at most 16: what the rows of all operands start at a multiple of
   // Attention: FLOPs per scored pair (2 * (head size of q/k + of v) * heads ...) and the pairs. For eager attention
-  // each of the two products is a bmm that also carries its pairs.
+  // each of the two products is a bmm that also carries its pairs. Convolutions and scans: FLOPs per token, a pair each.
   Count flops_per_pair = 0;
   Count model_flops_per_pair = 0;  // without what a fused backward computes again
   ScorePairs pairs;
