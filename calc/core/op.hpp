@@ -55,7 +55,7 @@ struct Launch {
   Count batch = 0, m = 0, n = 0, k = 0;
   Count row_alignment = 16;  // bytes, at most 16: what the rows of all operands start at a multiple of
   // Attention: FLOPs per scored pair (2 * (head size of q/k + of v) * heads ...) and the pairs. For eager attention
-  // each of the two products is a bmm that also carries its pairs. Convolutions and scans: FLOPs per token, a pair each.
+  // each of the two products is a bmm that also carries its pairs. Convolutions and scans: FLOPs per token, as a pair.
   Count flops_per_pair = 0;
   Count model_flops_per_pair = 0;  // without what a fused backward computes again
   ScorePairs pairs;
