@@ -9,6 +9,8 @@ namespace llmcalc::cli {
 Command estimate_command();
 Command params_command();
 Command roofline_command();
+Command compare_command();
+Command mfu_command();
 Command tensor_command();
 Command matmul_command();
 Command einsum_command();

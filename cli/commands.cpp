@@ -20,6 +20,8 @@ constexpr Entry registry[] = {
     {"estimate", estimate_command},
     {"params", params_command},
     {"roofline", roofline_command},
+    {"compare", compare_command},
+    {"mfu", mfu_command},
     {"rule", rule_command},
     {"tensor", tensor_command}, {"matmul", matmul_command}, {"einsum", einsum_command}, {"rearrange", rearrange_command}, {"reduce", reduce_command}, {"repeat", repeat_command}, {"dtype", dtype_command},
     {"list", list_command},

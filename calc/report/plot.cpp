@@ -12,7 +12,7 @@ namespace llmcalc::report {
 
 namespace {
 
-constexpr double kSmallestMark = 1.2, kLargestMark = 5.5;
+constexpr double kSmallestMark = 2.0, kLargestMark = 5.5;
 constexpr double kCrowded = 0.15;  // marks nearer than this (decades of intensity) get their letters beside them
 
 struct Kind {
@@ -209,10 +209,10 @@ class Script {
       const int dash = static_cast<int>(i % 5) + 1;
       const std::string look = in_terminal() ? " with lines" : " with lines lc rgb 'black' lw " + std::string(i == 0 ? "2.5" : "1.5") + " dt " + std::to_string(dash);
       curves.push_back(curve + " notitle" + look);
-      // On the flat part, at its right end; below it near the ridge for a measured one, which lies close to its peak.
+      // On the flat part, at its right end; left of its ridge for a measured one, which lies close to the stated peak.
       const std::string label = "set label " + quoted(roof.name + "  " + format_rate(FlopsPerSecond(roof.peak))) + " at ";
       if (roof.measured && slope() > 0) {
-        out_ += label + number(1.2 * roof.peak / slope()) + "," + rate + " left offset 0,-0.6\n";
+        out_ += label + number(0.8 * roof.peak / slope()) + "," + rate + " right\n";
       } else {
         out_ += label + number(x_.high * 0.9) + "," + rate + " right offset 0,0.6\n";
       }

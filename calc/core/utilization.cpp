@@ -1,0 +1,210 @@
+#include "core/utilization.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/conventions.hpp"
+#include "core/estimate.hpp"
+#include "core/passes/flops.hpp"
+#include "core/passes/time.hpp"
+#include "core/quantity.hpp"
+#include "core/training.hpp"
+
+namespace llmcalc {
+namespace {
+
+constexpr double seconds_per_day = 86400;
+constexpr double notable = 0.005;  // a relative difference that is worth a line
+
+// Everything that is known about the job, in FLOPs of one token.
+struct Work {
+  double model = 0;     // by the convention asked for
+  double hardware = 0;  // executed; 0: not known
+  std::vector<OtherAnswer> by_convention;  // `mfu` holds FLOPs a token here
+};
+
+void add_conventions(Work& work, const ModelSource& source, const Resolved& resolved, const TracedStep& step) {
+  const double tokens = static_cast<double>(checked::multiply(resolved.run.batch, resolved.run.seq));
+  for (const Convention& convention : conventions()) {
+    const Flops flops = convention_flops(convention.name, *source.model, resolved.plan.job, step.trace);
+    work.by_convention.push_back({std::string(convention.name), flops.as_double() / tokens, std::string(convention.definition)});
+    if (convention.name == resolved.run.attention_flops) work.model = flops.as_double() / tokens;
+  }
+  work.hardware = count_flops(step.trace, AttentionCounting::causal, 1, 1).hardware.as_double() / tokens;
+  const ParameterCounts counts = count_parameters(source.model->parameters);
+  if (counts.active != counts.total)
+    work.by_convention.push_back({"6nd of all parameters", 6 * static_cast<double>(counts.total),
+                                  "a mixture of experts charged for experts that a token does not visit"});
+}
+
+Work work_of(const ModelSource& source, const Resolved& resolved, const TracedStep* step) {
+  Work work;
+  if (step) {
+    add_conventions(work, source, resolved, *step);
+    return work;
+  }
+  work.model = 6 * static_cast<double>(source.active_parameters.value_or(*source.parameters));
+  if (source.active_parameters)
+    work.by_convention.push_back({"6nd of all parameters", 6 * static_cast<double>(*source.parameters),
+                                  "a mixture of experts charged for experts that a token does not visit"});
+  return work;
+}
+
+// From what was observed to tokens per second of all devices.
+void take_observation(UtilizationReport& report, const Observed& observed, bool traced) {
+  const double tokens = static_cast<double>(tokens_in_step(report.run));
+  if (observed.step) {
+    if (!traced && tokens <= 1)
+      throw Error(Exit::bad_input, "--step-time: how many tokens a step has is not known", "give --batch and --seq");
+    report.tokens_per_second = tokens / observed.step->value();
+  } else if (observed.tokens_per_second) {
+    report.tokens_per_second = *observed.tokens_per_second;
+  } else {
+    if (!report.run.tokens) throw Error(Exit::bad_input, "--days: of how many tokens is not known", "give --tokens");
+    report.tokens_per_second = static_cast<double>(*report.run.tokens) / (*observed.days * seconds_per_day);
+  }
+  if (traced || tokens > 1) report.step = Seconds(tokens / report.tokens_per_second);
+  if (report.run.tokens) report.days = static_cast<double>(*report.run.tokens) / report.tokens_per_second / seconds_per_day;
+}
+
+// Above 100 %: which single mistake would explain it.
+[[noreturn]] void refuse(const UtilizationReport& report, const Device& device) {
+  std::vector<std::string> causes;
+  const Count enough = static_cast<Count>(std::ceil(report.mfu * static_cast<double>(report.run.gpus)));
+  causes.push_back("tokens per second are of all devices together: with --gpus " + std::to_string(enough) + " it is " +
+                   format_percent(report.mfu * static_cast<double>(report.run.gpus) / static_cast<double>(enough)));
+  for (const auto& [key, rate] : device.peak) {
+    const double other = report.mfu * (report.peak / rate);
+    if (rate > report.peak * (1 + notable) && other <= 1 && (key == "bf16" || key == "fp16" || key == "fp8" || key == "tf32"))
+      causes.push_back("under the " + key + " peak it is " + format_percent(other) + ": see --precision");
+  }
+  causes.push_back("or the step holds fewer tokens than --batch, --seq and --accumulate say, or the device is another");
+  std::string hint;
+  for (const std::string& cause : causes) hint += (hint.empty() ? "" : "; ") + cause;
+  throw Error(Exit::bad_input, "an MFU of " + format_percent(report.mfu) + " is more than " + device.name + " can do", hint);
+}
+
+void add_others(UtilizationReport& report, const Work& work, const Device& device) {
+  const double devices = static_cast<double>(report.run.gpus);
+  const auto share = [&](double flops_per_token) {
+    return flops_per_token * report.tokens_per_second / (devices * report.peak.value());
+  };
+  for (const OtherAnswer& one : work.by_convention) report.others.push_back({one.name, share(one.mfu), one.why});
+  if (report.hfu) {
+    std::string why = "what is executed: recomputation, and attention's backward pass in fused kernels";
+    if (report.days && *report.hfu > report.mfu * (1 + notable))
+      why += "; taken for an MFU it promises " + format_significant(*report.days * report.mfu / *report.hfu, 3) + " days instead of " +
+             format_significant(*report.days, 3);
+    report.others.push_back({"hardware FLOPs (HFU)", *report.hfu, why});
+  }
+  report.others.push_back({"sparse peak", report.mfu / 2, "under the peak with 2:4 sparsity, twice the dense one"});
+  if (report.run.gpus > 1)
+    report.others.push_back({"one device", report.mfu * devices, "the rate of all devices under the peak of one"});
+  for (const auto& [key, rate] : device.peak) {
+    if (key != "fp8" && key != "tf32" && key != "fp16_acc16" && key != "fp32") continue;
+    if (key == report.peak_key || std::abs(rate / report.peak - 1) < notable) continue;
+    const double other = report.mfu * (report.peak / rate);
+    if (other <= 1) report.others.push_back({key + " peak", other, "under " + format_rate(rate) + ", the peak of another number format"});
+  }
+}
+
+void add_breakdown(UtilizationReport& report, const ModelSource& source, const Resolved& resolved, const Device& device,
+                   const TracedStep& step) {
+  const Rates rates(device, resolved.plan, AttentionCounting::causal);
+  if (!rates.why_not.empty() || !report.step) return;
+  const StepTime time = time_step(step, *source.model, resolved.plan, rates);
+  report.expected_step = time.expected;
+  report.expected_mfu = report.mfu * (*report.step / time.expected);
+  report.kernels = time.kernels;
+  report.host_at_worst = time.host_at_worst;
+  report.rates = rates.source;
+  const double whole = std::max(report.step->value(), time.expected.value());
+  for (const auto& [name, seconds] : time.parts) report.filled.emplace_back(name, seconds.value() / whole);
+  const double waiting = 1 - time.expected.value() / whole;
+  if (waiting > 0) report.filled.emplace_back("waiting", waiting);
+}
+
+Report planned(const ModelSource& model, const Device& device, const RunOptions& options) {
+  Report report = estimate(model, &device, options);
+  if (!report.time)
+    throw Error(Exit::bad_input, report.scope.empty() ? "no time can be said for this job" : report.scope.front(),
+                "give --mfu, or a model described by its architecture");
+  return report;
+}
+
+}  // namespace
+
+std::string mfu_in_words(double mfu) {
+  // Whole runs, by 6ND over reported device-hours: LLaMA 43-51 %, Llama 2 38-43 %, Llama 3.1 405B and DeepSeek-V3 35 %,
+  // GPT-NeoX-20B 30 %, Llama 3 70B 28 %.
+  const std::string usual = "published whole runs reach 28-51 %";
+  if (mfu >= 0.5) return "very good: " + usual;
+  if (mfu >= 0.4) return "good: " + usual;
+  if (mfu >= 0.28) return "usual: " + usual;
+  return "low: " + usual;
+}
+
+UtilizationReport utilization(const ModelSource& source, const Device& device, const RunOptions& options, const Observed& observed) {
+  const Resolved resolved = resolve(options, source, &device);
+  UtilizationReport report;
+  report.model = source.name;
+  report.device = device.name;
+  report.run = resolved.run;
+  report.peak_key = std::string(resolved.plan.precision->peak_key());
+  const auto peak = device.peak.find(report.peak_key);
+  if (peak == device.peak.end() || !(peak->second > FlopsPerSecond(0)))
+    throw Error(Exit::bad_input, device.name + " states no " + report.peak_key + " peak", "another --precision");
+  report.peak = peak->second;
+  take_observation(report, observed, source.model != nullptr);
+  std::optional<TracedStep> step;
+  if (source.model) step = trace_step(*source.model, resolved.plan);
+  const Work work = work_of(source, resolved, step ? &*step : nullptr);
+  report.model_rate = FlopsPerSecond(work.model * report.tokens_per_second / static_cast<double>(report.run.gpus));
+  report.mfu = report.model_rate / report.peak;
+  if (report.mfu > 1) refuse(report, device);
+  if (work.hardware > 0) report.hfu = report.mfu * work.hardware / work.model;
+  report.verdict = mfu_in_words(report.mfu);
+  add_others(report, work, device);
+  if (step) add_breakdown(report, source, resolved, device, *step);
+  return report;
+}
+
+PlanReport tokens_for_budget(const ModelSource& model, const Device& device, const RunOptions& options, double dollars) {
+  RunOptions one = options;
+  if (!one.tokens) one.tokens = 1'000'000'000;  // any number: a model known only by its size gives its rate from it
+  PlanReport plan;
+  plan.job = planned(model, device, one);
+  const std::optional<double> price = price_per_hour(plan.job.run, device);
+  if (!price || !(*price > 0)) throw Error(Exit::bad_input, "--budget: " + device.name + " has no price", "give --price");
+  plan.tokens_per_second = plan.job.time->tokens_per_second;
+  plan.dollars = dollars;
+  const double seconds = dollars / (*price * static_cast<double>(plan.job.run.gpus)) * 3600;
+  plan.tokens = seconds * plan.tokens_per_second;
+  plan.days = seconds / seconds_per_day;
+  return plan;
+}
+
+PlanReport devices_for_deadline(const ModelSource& model, const Device& device, const RunOptions& options, double days) {
+  if (!options.tokens) throw Error(Exit::bad_input, "--deadline: of how many tokens is not known", "give --tokens");
+  // Replicas share the tokens; a step of theirs takes as long as that of one, and steps are whole.
+  RunOptions run = options;
+  run.gpus = 1;
+  const Report alone = planned(model, device, run);
+  const double seconds = days * seconds_per_day;
+  PlanReport plan;
+  if (alone.time->step) {
+    const Count steps = static_cast<Count>(std::min(seconds / alone.time->step->value(), 1e15));
+    if (steps < 1)
+      throw Error(Exit::bad_input, "--deadline: one step takes " + format_time(*alone.time->step) + ", more than that");
+    plan.devices = ceil_div(*options.tokens, checked::multiply(tokens_in_step(alone.run), steps));
+  } else {
+    plan.devices = std::max<Count>(1, static_cast<Count>(std::ceil(alone.time->training->value() / seconds)));
+  }
+  run.gpus = plan.devices;
+  plan.job = planned(model, device, run);
+  plan.days = plan.job.time->training->value() / seconds_per_day;
+  plan.tokens_per_second = plan.job.time->tokens_per_second;
+  return plan;
+}
+
+}  // namespace llmcalc
