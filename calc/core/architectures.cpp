@@ -43,6 +43,18 @@ const std::vector<Architecture>& architectures() {
       {"ernie4_5", Status::counted, "llama, neighbours rotated in float32", build_ernie4_5},
       {"glm", Status::counted, "fused gate and up, partial rotation of neighbours", build_glm},
       {"glm4", Status::counted, "glm with norms on both sides", build_glm4},
+      {"mixtral", Status::counted, "mistral with experts", build_mixtral},
+      {"olmoe", Status::counted, "llama with many small experts, norms on whole q and k", build_olmoe},
+      {"qwen2_moe", Status::counted, "qwen2 with experts and a gated shared one", build_qwen2_moe},
+      {"qwen3_moe", Status::counted, "qwen3 with experts", build_qwen3_moe},
+      {"minimax_m2", Status::counted, "experts by sigmoid, norms on whole q and k", build_minimax_m2},
+      {"gpt_oss", Status::counted, "experts with biases, attention sinks, local layers", build_gpt_oss},
+      {"granitemoe", Status::counted, "granite with experts", build_granitemoe},
+      {"phimoe", Status::counted, "experts by a sampler, LayerNorm", build_phimoe},
+      {"ernie4_5_moe", Status::counted, "ernie4_5 with experts and shared ones", build_ernie4_5_moe},
+      {"deepseek_v2", Status::counted, "latent attention, routed and shared experts", build_deepseek_v2},
+      {"deepseek_v3", Status::counted, "latent attention, experts by sigmoid in groups", build_deepseek_v3},
+      {"glm4_moe", Status::counted, "deepseek_v3's experts with ordinary attention", build_glm4_moe},
   };
   return all;
 }

@@ -54,10 +54,20 @@ Tensor turned_split(Trace& t, const Tensor& x, const Tensor& cos, const Tensor& 
   return cat(t, {first, second}, -1);
 }
 
-// (B, heads, T, d) with neighbours brought into halves: a view with the last axis in pairs, swapped, copied.
-Tensor regrouped(Trace& t, const Tensor& x) {
-  const Tensor pairs = view(t, x, {x.size(0), x.size(1), x.size(2), x.size(3) / 2, 2});
-  return reshape(t, transpose(t, pairs, 4, 3), x.shape());
+// Neighbours become halves: (even * cos - odd * sin, odd * cos + even * sin), with the first halves of the tables.
+Tensor turned_regrouped(Trace& t, const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  const Count half = x.size(-1) / 2;
+  const Tensor even = slice(t, x, -1, 0, half, 2), odd = slice(t, x, -1, 1, half, 2);
+  const Tensor first = sub(t, mul(t, even, cos), mul(t, odd, sin));
+  const Tensor second = add(t, mul(t, odd, cos), mul(t, even, sin));
+  return cat(t, {first, second}, -1);
+}
+
+// x as complex float32 numbers times the table: the table has the size of x, two numbers an entry.
+Tensor turned_complex(Trace& t, const Tensor& x, const Tensor& table) {
+  const Tensor pairs = reshape(t, cast(t, x, DType::float32), x.shape());
+  const Tensor product = mul(t, pairs, unsqueeze(t, table, 1));
+  return cast(t, product, x.dtype);
 }
 
 Tensor turn_one(Trace& t, const RotarySpec& spec, const Tensor& x, const Tensor& cos, const Tensor& sin) {
@@ -68,7 +78,7 @@ Tensor turn_one(Trace& t, const RotarySpec& spec, const Tensor& x, const Tensor&
     case RotaryStyle::pairs: return turned(t, x, cos, sin, rotate_pairs);
     case RotaryStyle::pairs_float32: return turned_pairs_float32(t, x, cos, sin);
     case RotaryStyle::pairs_cast: return cast(t, turned(t, cast(t, x, DType::float32), cos, sin, rotate_pairs), x.dtype);
-    case RotaryStyle::regrouped: return turned(t, regrouped(t, x), cos, sin, rotate_half);
+    case RotaryStyle::regrouped: return turned_regrouped(t, x, cos, sin);
     default: return turned(t, x, cos, sin, rotate_half);
   }
 }
@@ -106,7 +116,7 @@ RotaryTables rotary_tables(Trace& t, RotaryStyle style, Count length, Count size
   }
   if (style == RotaryStyle::complex_numbers) {
     // torch.polar: float32 real and imaginary parts.
-    return {constant(t, DType::float32, {1, length, size}), {}};
+    return {constant(t, DType::float32, {1, length, size}), Tensor()};
   }
   const bool float32 = style == RotaryStyle::halves_float32 || style == RotaryStyle::pairs_float32;
   const Tensor frequencies = constant(t, DType::float32, {1, length, size / 2});
@@ -128,6 +138,20 @@ void apply_rotary(Trace& t, const RotarySpec& spec, const RotaryTables& tables, 
   if (spec.style == RotaryStyle::pairs_by_token) {
     k = turn_by_token(t, spec, tables, k);
     q = turn_by_token(t, spec, tables, q);
+    return;
+  }
+  if (spec.style == RotaryStyle::complex_numbers) {
+    const Tensor turned_q = turned_complex(t, q, tables.cos);
+    k = turned_complex(t, k, tables.cos);
+    q = turned_q;
+    return;
+  }
+  if (spec.style == RotaryStyle::regrouped) {
+    const Tensor cos = unsqueeze(t, slice(t, tables.cos, -1, 0, spec.size / 2), 1);
+    const Tensor sin = unsqueeze(t, slice(t, tables.sin, -1, 0, spec.size / 2), 1);
+    const Tensor turned_q = turn(t, spec, q, cos, sin);
+    k = turn(t, spec, k, cos, sin);
+    q = turned_q;
     return;
   }
   Tensor cos = unsqueeze(t, tables.cos, 1), sin = unsqueeze(t, tables.sin, 1);

@@ -14,8 +14,8 @@ enum class RotaryStyle : unsigned char {
   pairs_float32,   // the same with x and the tables in float32: Ernie
   pairs_cast,      // x in float32, tables made for pairs: Cohere
   pairs_by_token,  // before heads and tokens are swapped, tables spread for q and for k: GPT-J
-  regrouped,       // neighbours are brought into halves first: DeepSeek-V3
-  complex_numbers, // neighbours as complex numbers in float32: DeepSeek-V2, Llama 4
+  regrouped,        // neighbours turned, the result in halves: DeepSeek-V3
+  complex_numbers,  // neighbours as complex numbers in float32: DeepSeek-V2, Llama 4
 };
 
 struct RotarySpec {

@@ -41,5 +41,17 @@ std::unique_ptr<Model> build_seed_oss(Fields& fields);
 std::unique_ptr<Model> build_ernie4_5(Fields& fields);
 std::unique_ptr<Model> build_glm(Fields& fields);
 std::unique_ptr<Model> build_glm4(Fields& fields);
+std::unique_ptr<Model> build_mixtral(Fields& fields);
+std::unique_ptr<Model> build_olmoe(Fields& fields);
+std::unique_ptr<Model> build_qwen2_moe(Fields& fields);
+std::unique_ptr<Model> build_qwen3_moe(Fields& fields);
+std::unique_ptr<Model> build_minimax_m2(Fields& fields);
+std::unique_ptr<Model> build_gpt_oss(Fields& fields);
+std::unique_ptr<Model> build_granitemoe(Fields& fields);
+std::unique_ptr<Model> build_phimoe(Fields& fields);
+std::unique_ptr<Model> build_ernie4_5_moe(Fields& fields);
+std::unique_ptr<Model> build_deepseek_v2(Fields& fields);
+std::unique_ptr<Model> build_deepseek_v3(Fields& fields);
+std::unique_ptr<Model> build_glm4_moe(Fields& fields);
 
 }  // namespace llmcalc

@@ -134,14 +134,46 @@ class Projection {
   Count batch_, length_;
 };
 
+// Latent attention: q, k and v by way of low ranks; a part of each q head, and one part shared by all k heads, turn.
+Qkv latent(Trace& t, const AttentionSpec& a, const AttentionWeights& w, const Tensor& x, const Shared& shared) {
+  const LatentSpec& l = *a.latent;
+  const Count batch = x.size(0), length = x.size(1);
+  Tensor q;
+  if (l.q_rank) {
+    q = run_linear(t, "q_a_proj", a.linear, w.q_down, x);
+    q = run_norm(t, "q_a_layernorm", l.norm, w.q_down_norm, q);
+    q = run_linear(t, "q_b_proj", a.linear, w.q_up, q);
+  } else {
+    q = run_linear(t, "q_proj", a.linear, w.q, x);
+  }
+  q = transpose(t, view(t, q, {batch, length, a.heads, a.qk_size}), 1, 2);
+  Tensors q_parts = split(t, q, {l.plain_size, l.rotary_size}, -1);
+  const Tensor down = run_linear(t, "kv_a_proj_with_mqa", a.linear, w.kv_down, x);
+  Tensors kv_parts = split(t, down, {l.kv_rank, l.rotary_size}, -1);
+  Tensor kv = run_norm(t, "kv_a_layernorm", l.norm, w.kv_down_norm, kv_parts[0]);
+  kv = view(t, kv, {batch, 1, length, l.kv_rank});
+  Tensor k_turning = view(t, kv_parts[1], {batch, 1, length, l.rotary_size});
+  {
+    const Trace::Scope rotary(t, "rotary");
+    apply_rotary(t, a.rotary, shared.rotary[a.rotary_table], q_parts[1], k_turning);
+  }
+  const Tensor queries = cat(t, {q_parts[0], q_parts[1]}, -1);
+  kv = run_linear(t, "kv_b_proj", a.linear, w.kv_up, kv);
+  kv = transpose(t, view(t, kv, {batch, length, a.heads, l.plain_size + a.v_size}), 1, 2);
+  const Tensors k_and_v = split(t, kv, {l.plain_size, a.v_size}, -1);
+  // Both parts are written into one new tensor of the projection's dtype.
+  const Tensor turned = expand(t, cast(t, k_turning, kv.dtype), {batch, a.heads, length, l.rotary_size});
+  return {queries, cat(t, {k_and_v[0], turned}, -1), k_and_v[1]};
+}
+
 }  // namespace
 
 Tensor run_attention(Trace& t, const Job& job, const AttentionSpec& a, const AttentionWeights& w,
                      const AttentionTraits& traits, const Tensor& x, const Shared& shared, const Tensor& mask,
                      Tensor& probabilities) {
   const Trace::Scope scope(t, a.name);
-  Qkv qkv = Projection(t, a, w, x).run();
-  if (a.rotary.style != RotaryStyle::none) {
+  Qkv qkv = a.latent ? latent(t, a, w, x, shared) : Projection(t, a, w, x).run();
+  if (!a.latent && a.rotary.style != RotaryStyle::none) {
     const Trace::Scope rotary(t, "rotary");
     apply_rotary(t, a.rotary, shared.rotary[a.rotary_table], qkv.q, qkv.k);
   }

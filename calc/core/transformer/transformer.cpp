@@ -140,7 +140,9 @@ Tensor Transformer::layer(Trace& t, const Job& job, Count index, const Tensor& i
     if (s.mixer) return s.mixer->run(t, job, x);
     return run_attention(t, job, s.attention, w.attention, traits_[kind], x, shared, shared.masks[kind], probabilities);
   };
-  const auto fed = [&](const Tensor& x) { return run_mlp(t, job, s.mlp, w.mlp, x); };
+  const auto fed = [&](const Tensor& x) {
+    return s.experts ? run_experts(t, job, *s.experts, w.experts, x) : run_mlp(t, job, s.mlp, w.mlp, x);
+  };
   const auto scaled = [&](const Tensor& x) { return s.residual_multiplier ? mul(t, x, *s.residual_multiplier) : x; };
 
   if (s.form == BlockForm::parallel) {

@@ -35,5 +35,6 @@ Tensor run_attention(Trace& t, const Job& job, const AttentionSpec& spec, const 
                      const AttentionTraits& traits, const Tensor& x, const Shared& shared, const Tensor& mask,
                      Tensor& probabilities);
 Tensor run_mlp(Trace& t, const Job& job, const MlpSpec& spec, const MlpWeights& weights, const Tensor& x);
+Tensor run_experts(Trace& t, const Job& job, const ExpertsSpec& spec, const ExpertsWeights& weights, const Tensor& x);
 
 }  // namespace llmcalc

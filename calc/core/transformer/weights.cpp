@@ -65,11 +65,50 @@ class Registrar {
     return w;
   }
 
+  ExpertsWeights add_experts(const ExpertsSpec& e) {
+    ExpertsWeights w;
+    const Count hidden = spec_.hidden;
+    const std::string prefix = e.name + ".", experts = prefix + e.experts_name + ".";
+    w.router = add(LinearForm::linear, prefix + e.router_name, hidden, e.experts, e.router_bias);
+    p_[w.router.weight].always_float32 = e.router_float32;
+    if (e.correction_parameter) {
+      const ParameterId correction = p_.add(prefix + e.correction_name, {1, e.experts});
+      p_[correction].trainable = false;
+      p_[correction].always_float32 = true;
+    }
+    const auto all = [&](const std::string& name, const Dims& shape) {
+      return p_.add(experts + name, shape, Role::routed_expert);
+    };
+    switch (e.storage) {
+      case ExpertsStorage::gate_up:
+        w.gate_up = all(e.gate_up_name, {e.experts, 2 * e.inner, hidden});
+        w.down = all(e.down_name, {e.experts, hidden, e.inner});
+        break;
+      case ExpertsStorage::in_by_out:
+        w.gate_up = all(e.gate_up_name, {e.experts, hidden, 2 * e.inner});
+        w.down = all(e.down_name, {e.experts, e.inner, hidden});
+        break;
+      case ExpertsStorage::rows_of_all:
+        w.gate_up = all("mlp.w1", {e.experts * e.inner, hidden});
+        w.up = all("mlp.v1", {e.experts * e.inner, hidden});
+        w.down = all("mlp.w2", {e.experts * e.inner, hidden});
+        break;
+    }
+    if (e.biases) {
+      w.gate_up_bias = all(e.gate_up_name + "_bias", {e.experts, 2 * e.inner});
+      w.down_bias = all(e.down_name + "_bias", {e.experts, hidden});
+    }
+    if (e.shared.inner > 0) w.shared = add_mlp(e.shared, prefix + e.shared.name + ".");
+    if (!e.shared_gate_name.empty()) w.shared_gate = add(LinearForm::linear, prefix + e.shared_gate_name, hidden, 1, false);
+    return w;
+  }
+
   LayerWeights add_layer(const LayerSpec& layer) {
     LayerWeights w;
     if (layer.has_attention) w.attention = add_attention(layer.attention);
     if (layer.mixer) layer.mixer->add_parameters(p_);
     if (layer.mlp.inner > 0) w.mlp = add_mlp(layer.mlp, layer.mlp.name.empty() ? "" : layer.mlp.name + ".");
+    if (layer.experts) w.experts = add_experts(*layer.experts);
     const Dims row{spec_.hidden};
     w.before_attention = add_norm(layer.before_attention, row);
     w.after_attention = add_norm(layer.after_attention, row);
@@ -122,7 +161,7 @@ class Registrar {
 
 // Whether two kinds of layers register the same tensors.
 bool same_tensors(const TransformerSpec& spec, const LayerSpec& a, const LayerSpec& b) {
-  if (a.mixer != b.mixer || a.experts != b.experts) return false;
+  if (a.mixer != b.mixer) return false;
   Parameters left, right;
   Registrar(left, spec).add_layer(a);
   Registrar(right, spec).add_layer(b);
@@ -151,6 +190,15 @@ void add_layers(Parameters& p, const TransformerSpec& spec, TransformerWeights& 
     p.begin_layers(spec.kinds[i].name, spec.base + spec.layers_name + ".", std::move(layers));
     w.kinds[i] = Registrar(p, spec).add_layer(spec.kinds[i]);
     p.end_layers();
+    const ExpertsSpec* experts = spec.kinds[i].experts.get();
+    if (!experts) continue;
+    p.kinds().back().experts = experts->experts;
+    p.kinds().back().experts_per_token = experts->per_token;
+    if (experts->correction_buffer) {
+      const Count layers_of_kind = static_cast<Count>(p.kinds().back().layers.size());
+      p.buffers().push_back({spec.base + spec.layers_name + "." + experts->name + "." + experts->correction_name,
+                             Bytes(4 * experts->experts) * layers_of_kind});
+    }
   }
 }
 

@@ -28,7 +28,7 @@ struct MlpWeights {
 
 struct ExpertsWeights {
   LinearWeights router;
-  ParameterId gate_up = -1, down = -1, gate_up_bias = -1, down_bias = -1;
+  ParameterId gate_up = -1, up = -1, down = -1, gate_up_bias = -1, down_bias = -1;
   MlpWeights shared;
   LinearWeights shared_gate;
 };
