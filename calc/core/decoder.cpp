@@ -16,6 +16,8 @@ Tensor causal_lm_loss(Trace& t, const Tensor& given, const Tensor& given_labels)
   return cross_entropy(t, view(t, logits, {batch * length, vocabulary}), view(t, labels, {batch * length}));
 }
 
+Tensor Decoder::loss(Trace& t, const Tensor& logits, const Tensor& ids) const { return causal_lm_loss(t, logits, ids); }
+
 Tensor Decoder::forward(Trace& t, const Job& job, std::uint64_t& loss_begins) const {
   t.enter_autocast();
   const Tensor ids = t.input_ids(job.batch, job.seq);
@@ -52,9 +54,9 @@ Tensor Decoder::forward(Trace& t, const Job& job, std::uint64_t& loss_begins) co
   t.ledger.enter(Phase::loss);
   loss_begins = t.next_sequence();
   const Trace::Scope scope(t, "loss");
-  Tensor loss = causal_lm_loss(t, logits, ids);
+  Tensor result = loss(t, logits, ids);
   t.leave_autocast();
-  return loss;
+  return result;
 }
 
 }  // namespace llmcalc

@@ -26,6 +26,9 @@ class Decoder : public Model {
   // The last norm and the head: logits (B, T, V).
   virtual Tensor head(Trace& t, const Job& job, const Tensor& hidden) const = 0;
 
+  // The loss of logits (B, T, V) whose labels are `ids`. Default: of next-token prediction.
+  virtual Tensor loss(Trace& t, const Tensor& logits, const Tensor& ids) const;
+
   // Layers alike in turn. Default: all are alike.
   virtual std::vector<LayerRun> runs() const { return {{info.layers, 1}}; }
   // The mask, where a recomputed layer takes it as a positional argument, and so keeps it; otherwise undefined.

@@ -12,6 +12,7 @@ namespace {
 
 struct Qkv {
   Tensor q, k, v;  // (B, heads, T, size)
+  Tensor gate;     // (B, T, heads * size), undefined where there is none
 };
 
 class Projection {
@@ -73,9 +74,15 @@ class Projection {
   Qkv separate() const {
     Tensor q = project(a_.q_name, w_.q);
     if (a_.scales_q) q = mul(t_, q, 1.0);
+    Tensor gate;
+    if (a_.gates_output) {  // of each head q, then its gate
+      const Tensors halves = chunk(t_, view(t_, q, {batch_, length_, a_.heads, 2 * a_.qk_size}), 2, -1);
+      gate = reshape(t_, halves[1], {batch_, length_, a_.heads * a_.qk_size});
+      q = halves[0];
+    }
     q = q_heads(q);
     Tensor k = k_heads(project(a_.k_name, w_.k));
-    return {q, k, v_heads(project(a_.v_name, w_.v))};
+    return {q, k, v_heads(project(a_.v_name, w_.v)), gate};
   }
 
   Qkv rows_in_turn() const {
@@ -86,34 +93,34 @@ class Projection {
       parts = {slice(t_, qkv, -1, 0, q), slice(t_, qkv, -1, q, k), slice(t_, qkv, -1, q + k, v)};
     else
       parts = split(t_, qkv, {q, k, v}, -1);
-    return {q_heads(parts[0]), k_heads(parts[1]), v_heads(parts[2])};
+    return {q_heads(parts[0]), k_heads(parts[1]), v_heads(parts[2]), {}};
   }
 
   Qkv heads_of_qkv() const {
     const Tensor qkv = view(t_, project(a_.qkv_name, w_.qkv), {batch_, length_, a_.heads, 3 * a_.qk_size});
     const Tensors parts = chunk(t_, transpose(t_, qkv, 1, 2), 3, -1);
-    return {parts[0], parts[1], parts[2]};
+    return {parts[0], parts[1], parts[2], {}};
   }
 
   Qkv heads_select() const {
     const Tensor qkv = view(t_, project(a_.qkv_name, w_.qkv), {batch_, length_, a_.heads, 3, a_.qk_size});
     const auto part = [&](Count i) { return transpose(t_, select(t_, qkv, -2, i), 1, 2); };
     const Tensor q = part(0), k = part(1);
-    return {q, k, part(2)};
+    return {q, k, part(2), {}};
   }
 
   Qkv one_kv_last() const {
     const Tensor qkv = view(t_, project(a_.qkv_name, w_.qkv), {batch_, length_, a_.heads + 2, a_.qk_size});
     const Tensor q = slice(t_, qkv, -2, 0, a_.heads);
     const Tensor k = index_one(t_, qkv, -2, a_.heads), v = index_one(t_, qkv, -2, a_.heads + 1);
-    return {transpose(t_, q, 1, 2), transpose(t_, k, 1, 2), transpose(t_, v, 1, 2)};
+    return {transpose(t_, q, 1, 2), transpose(t_, k, 1, 2), transpose(t_, v, 1, 2), {}};
   }
 
   Qkv one_kv_split() const {
     const Tensor qkv = unsqueeze(t_, project(a_.qkv_name, w_.qkv), 1);
     const Tensors parts = split(t_, qkv, {a_.heads * a_.qk_size, a_.qk_size, a_.v_size}, 3);
     const Tensor q = view(t_, parts[0], {batch_, length_, a_.heads, a_.qk_size});
-    return {transpose(t_, q, 1, 2), parts[1], parts[2]};
+    return {transpose(t_, q, 1, 2), parts[1], parts[2], {}};
   }
 
   Qkv groups() const {
@@ -124,7 +131,7 @@ class Projection {
     const Dims all_heads{batch_, length_, a_.heads, a_.qk_size};
     const auto flat = [&](const Tensor& x) { return transpose(t_, reshape(t_, expand(t_, x, q.shape()), all_heads), 1, 2); };
     const Tensor queries = flat(q), keys = flat(k);
-    return {queries, keys, flat(v)};
+    return {queries, keys, flat(v), {}};
   }
 
   Trace& t_;
@@ -180,10 +187,12 @@ Tensor run_attention(Trace& t, const Job& job, const AttentionSpec& a, const Att
   AttentionExtras extras{mask, shared.alibi, {}, x.dtype};
   if (a.scores.sinks) extras.sinks = t.parameter(w.sinks);
   Attended mixed = attend(t, job, traits, a.scores, qkv.q, qkv.k, qkv.v, extras, job.rate(a.dropout));
+  const Tensor gate = qkv.gate;
   qkv = {};
   probabilities = mixed.weights;
   Tensor output = reshape(t, mixed.output, {x.size(0), x.size(1), a.heads * a.v_size});
   mixed.output = {};
+  if (gate.defined()) output = mul(t, output, sigmoid(t, gate));
   output = run_linear(t, a.out_name, a.linear, w.out, output);
   return dropout(t, output, job.rate(a.out_dropout));
 }

@@ -71,6 +71,8 @@ struct AttentionSpec {
   bool v_is_k = false;  // no projection of its own for v (Gemma 4's global layers)
   bool reuses_kv = false;  // k and v of an earlier layer, no projections at all (Gemma 4)
   bool clips_qkv = false;
+  bool gates_output = false;  // q's projection makes a gate too; its sigmoid multiplies the output (Qwen3-Next)
+  bool causal = true;         // a token sees only those before it
   QkNorm qk_norm = QkNorm::none;
   NormSpec q_k_norm;
   std::string q_norm_name = "q_norm", k_norm_name = "k_norm";

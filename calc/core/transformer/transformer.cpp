@@ -20,6 +20,7 @@ AttentionTraits traits_of(const AttentionSpec& a) {
   traits.v_size = a.v_size;
   traits.window = a.window;
   traits.chunk = a.chunk;
+  traits.causal = a.causal;
   traits.why_not_fused = a.why_not_fused;
   traits.always_masked = a.scores.form == ScoreForm::falcon || a.scores.form == ScoreForm::falcon_alibi;
   return traits;
@@ -27,7 +28,7 @@ AttentionTraits traits_of(const AttentionSpec& a) {
 
 bool alike(const AttentionTraits& a, const AttentionTraits& b) {
   return a.heads == b.heads && a.kv_heads == b.kv_heads && a.qk_size == b.qk_size && a.v_size == b.v_size &&
-         a.window == b.window && a.chunk == b.chunk && a.why_not_fused == b.why_not_fused;
+         a.window == b.window && a.chunk == b.chunk && a.causal == b.causal && a.why_not_fused == b.why_not_fused;
 }
 
 bool same_mask(const AttentionTraits& a, const AttentionTraits& b) { return a.window == b.window && a.chunk == b.chunk; }

@@ -7,7 +7,7 @@
 
 namespace llmcalc {
 
-class Transformer final : public Decoder {
+class Transformer : public Decoder {
  public:
   explicit Transformer(TransformerSpec spec);
 
@@ -19,11 +19,12 @@ class Transformer final : public Decoder {
   std::vector<LayerRun> runs() const override { return layer_runs(spec_.pattern); }
   Tensor mask_kept_by_recomputation(const Shared& shared) const override;
 
+  TransformerSpec spec_;
+  TransformerWeights weights_;
+
  private:
   void describe();
 
-  TransformerSpec spec_;
-  TransformerWeights weights_;
   std::vector<AttentionTraits> traits_;  // of each kind of layer
 };
 

@@ -36,7 +36,7 @@ class Registrar {
     if (a.latent) {
       add_latent(w, a, prefix);
     } else if (a.qkv_form == QkvForm::separate) {
-      w.q = add(a.linear, prefix + a.q_name, hidden, q_rows, a.qkv_bias);
+      w.q = add(a.linear, prefix + a.q_name, hidden, a.gates_output ? 2 * q_rows : q_rows, a.qkv_bias);
       if (!a.reuses_kv) w.k = add(a.linear, prefix + a.k_name, hidden, k_rows, a.qkv_bias);
       if (!a.reuses_kv && !a.v_is_k) w.v = add(a.linear, prefix + a.v_name, hidden, v_rows, a.qkv_bias);
     } else {
