@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::size_t kWidth = 100;  // columns of help and reports
 constexpr std::size_t kIndent = 2;
-constexpr std::size_t kLabelColumn = 28;   // where the explanations begin
-constexpr std::size_t kMaxNamesShown = 8;  // longer tables are shown by `llmcalc list`
+constexpr std::size_t kLabelColumn = 28;  // where the explanations begin
 
 std::string heading(const std::string& text, bool colour) { return report::bold(text, colour) + "\n"; }
 
@@ -36,9 +35,8 @@ std::string entry(const std::string& label, const std::string& text, std::size_t
 
 std::string option_help(const Option& option) {
   std::string text = option.help;
-  const std::vector<std::string> names = option.names == nullptr ? option.choices : option.names();
   const bool in_label = joined(option.choices, "|") == option.value;
-  if (!names.empty() && !in_label && names.size() <= kMaxNamesShown) text += ": " + joined(names, ", ");
+  if (!option.choices.empty() && !in_label) text += ": " + joined(option.choices, ", ");
   if (!option.shown_default.empty()) text += " [" + option.shown_default + "]";
   return text;
 }

@@ -49,8 +49,8 @@ std::string roff(const std::string& text) {
 
 std::string explained(const Option& option) {
   std::string text = option.help;
-  const std::vector<std::string> names = option.names == nullptr ? option.choices : option.names();
-  if (!names.empty()) text += " (" + join(names, "or") + ")";
+  // Tables (option.names) grow and are shown by `llmcalc list`.
+  if (!option.choices.empty()) text += " (" + join(option.choices, "or") + ")";
   if (!option.shown_default.empty()) text += "; default: " + option.shown_default;
   return text;
 }
