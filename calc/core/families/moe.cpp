@@ -192,7 +192,7 @@ std::unique_ptr<Model> build_granitemoe(Fields& f) {
   layer.residual_multiplier = f.number("residual_multiplier", 1);
   ExpertsSpec e = read_experts(f, {"num_local_experts", "num_experts"}, 8, "num_experts_per_tok", 2, mlp.inner, mlp.activation);
   e.name = "block_sparse_moe";
-  e.router_name = "router.layer";
+  e.router_name = "router";
   e.router = RouterKind::top_softmax_float32;
   f.ignore("attention_multiplier");
   set_experts(s, e);

@@ -74,9 +74,9 @@ Tensor fused_attention(Trace& t, AttentionKernel kernel, const Tensor& query, co
   t.keep(node, v);
   // The efficient kernel writes token by token; the others follow the layout of q.
   const Dims shape{batch, heads, length, v.size(3)};
-  const bool token_major = kernel == AttentionKernel::efficient || v.size(3) != q.size(3);
+  const bool token_major = kernel == AttentionKernel::efficient;
   Tensor out = t.allocate(q.dtype, token_major ? transpose(Layout::contiguous({batch, length, heads, v.size(3)}), 1, 2)
-                                               : Layout{shape, strides_like(q.layout), 0});
+                                               : Layout{shape, strides_like({shape, q.layout.stride, 0}), 0});
   const Count rows = kernel == AttentionKernel::efficient ? ceil_div(length, efficient_lse_multiple) * efficient_lse_multiple : length;
   const Tensor log_sums = t.allocate(DType::float32, {batch, heads, rows});
   // Seed and offset of the random numbers: 24 bytes for flash, 16 for the others.

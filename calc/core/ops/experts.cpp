@@ -106,8 +106,10 @@ Tensor summed(Trace& t, const Tensor& x, const Dims& shape, Count lost_axis) {
     node->shape = x.shape();
     node->numbers = {lost_axis};
   }
-  Tensor y = t.allocate(x.dtype, shape);
-  t.launch(Op::sum, x.dtype, {&x}, {&y}).elementwise = x.elements();
+  // Under autocast 16-bit inputs are summed, and come out, in float32.
+  const bool widens = t.autocast_on() && size_of(x.dtype) == Bytes(2);
+  Tensor y = t.allocate(widens ? DType::float32 : x.dtype, shape);
+  t.launch(Op::sum, y.dtype, {&x}, {&y}).elementwise = x.elements();
   t.produced(node, y);
   return y;
 }
