@@ -150,6 +150,7 @@ UtilizationReport utilization(const ModelSource& source, const Device& device, c
   report.model = source.name;
   report.device = device.name;
   report.run = resolved.run;
+  if (!source.model) report.run.attention_flops = "6nd";  // there is nothing else to count
   report.peak_key = std::string(resolved.plan.precision->peak_key());
   const auto peak = device.peak.find(report.peak_key);
   if (peak == device.peak.end() || !(peak->second > FlopsPerSecond(0)))

@@ -135,7 +135,26 @@ Json time_json(const TimeReport& time) {
   set_if_any(json, "hfu", time.hfu);
   json.set("lower_bound_step", time.lower_bound_step);
   if (time.band) json.set("band", Json::array().push(time.band->first).push(time.band->second));
-  return json.set("steps", time.steps).set("training", time.training).set("basis", time.basis);
+  json.set("steps", time.steps).set("training", time.training).set("basis", time.basis);
+  if (time.parts.empty()) return json;
+  Json parts = Json::object();
+  for (const auto& [name, seconds] : time.parts) parts.set(name, seconds);
+  return json.set("parts", std::move(parts)).set("kernels", time.kernels).set("rates", time.rates);
+}
+
+Json input_json(const InputReport& input) {
+  return Json::object()
+      .set("bytes_per_step", input.per_step)
+      .set("pinned", input.pinned)
+      .set("pageable", input.pageable)
+      .set("hidden", input.hidden);
+}
+
+Json checkpoint_json(const CheckpointReport& checkpoint) {
+  return Json::object()
+      .set("bytes", checkpoint.bytes)
+      .set("write", checkpoint.write)
+      .set("bytes_per_second", checkpoint.rate);
 }
 
 }  // namespace
@@ -153,6 +172,8 @@ Json estimate_json(const Report& report) {
                          .set("usd", report.cost->usd)
                          .set("energy_kwh", report.cost->energy_kwh));
   }
+  if (report.input) json.set("input", input_json(*report.input));
+  if (report.checkpoint) json.set("checkpoint", checkpoint_json(*report.checkpoint));
   return json.set("scope", report.scope);
 }
 

@@ -202,6 +202,11 @@ void add_time(const Report& report, Page& page) {
              (report.device->count > 1 ? " each" : "");
   }
   if (!rates.empty()) page.line(rates, Tone::plain, 2);
+  if (!time.parts.empty()) {
+    std::vector<std::string> parts;
+    for (const auto& [name, seconds] : time.parts) parts.push_back(name + " " + format_percent(seconds / *time.step));
+    page.line("Of it " + join(parts) + " (" + counted(time.kernels, "kernel") + ")", Tone::plain, 2);
+  }
   if (time.training && report.run.tokens) {
     std::string training = format_short_count(*report.run.tokens) + " tokens take " + format_time(*time.training);
     if (time.steps) training += " in " + counted(*time.steps, "step");
@@ -212,6 +217,15 @@ void add_time(const Report& report, Page& page) {
         training += ", " + format_count(static_cast<Int128>(std::llround(*report.cost->energy_kwh))) + " kWh";
     }
     page.line(training, Tone::plain, 2);
+  }
+  if (report.checkpoint && time.step) {
+    std::string transfers = "A checkpoint is " + format_both(report.checkpoint->bytes) + ", " + format_time(report.checkpoint->write) +
+                            " at " + format_rate(report.checkpoint->rate);
+    if (report.input) {
+      transfers += "; a step's input is " + format_gib(report.input->per_step) + ", " + format_time(report.input->pageable) +
+                   " from pageable memory" + (report.input->hidden ? ": it hides" : ": it does not hide");
+    }
+    page.line(transfers, Tone::plain, 2);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/quantity.hpp"
+#include "core/suggest.hpp"
 #include "core/training.hpp"
 
 namespace llmcalc::report {
@@ -91,7 +92,7 @@ Page utilization_page(const UtilizationReport& report) {
   std::string mfu = "MFU " + format_percent(report.mfu);
   if (report.hfu) mfu += ", HFU " + format_percent(*report.hfu);
   page.line(mfu + " of " + format_rate(report.peak) + " dense " + report.peak_key + (report.run.gpus > 1 ? " each" : "") +
-                ", attention counted " + report.run.attention_flops + ". That is " + report.verdict + ".",
+                ", model FLOPs counted by " + in_quotes(report.run.attention_flops) + ". That is " + report.verdict + ".",
             Tone::plain, 2);
   std::string rates = rounded(report.tokens_per_second) + " tokens/s, " + format_rate(report.model_rate) + " of model FLOPs a device";
   if (report.step) rates += ", " + format_time(*report.step) + " a step of " + format_count(tokens_in_step(report.run)) + " tokens";
