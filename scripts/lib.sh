@@ -136,17 +136,21 @@ find_clang() {
   return 1
 }
 
-# need_clang: prints a clang++ 16 or later; installs one where the distribution packages it, and says why not otherwise.
+# need_clang: prints a clang++ 16 or later that links sanitizers and fuzzers; installs what is packaged of it, and says
+# why not otherwise.
 need_clang() {
-  local version
-  if ! find_clang; then
-    for version in {21..16}; do
-      if apt-cache show "clang-$version" >/dev/null 2>&1; then
-        need_packages "clang-$version"
-        find_clang
-        return
-      fi
+  local compiler version
+  if ! compiler=$(find_clang); then
+    for version in {21..16} none; do
+      [ $version != none ] || die $EXIT_UNAVAILABLE "no clang++ 16 or later here, and none is packaged"
+      if apt-cache show "clang-$version" >/dev/null 2>&1; then break; fi
     done
-    die $EXIT_UNAVAILABLE "no clang++ 16 or later here, and none is packaged"
+    need_packages "clang-$version"
+    compiler=$(find_clang)
   fi
+  if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
+    "$compiler" -fsanitize=fuzzer,address,undefined -x c++ - -o /dev/null 2>/dev/null; then
+    need_packages "libclang-rt-$("$compiler" -dumpversion | cut -d. -f1)-dev"  # Debian keeps the runtime apart
+  fi
+  printf '%s\n' "$compiler"
 }

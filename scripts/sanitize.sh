@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# The whole suite under a sanitizer:  scripts/sanitize.sh [asan|tsan] [ctest options]
+# The whole suite under a sanitizer, with warnings as errors:  scripts/sanitize.sh [asan|tsan] [ctest options]
+# With clang (16 or later) where there is one, so that this also is the check that clang has nothing to say, and the
+# fuzzers come out of the same build; with g++ otherwise.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 which=${1:-asan}
@@ -9,6 +11,11 @@ case $which in
   tsan) sanitizers=thread ;;
   *) die 2 "asan or tsan, not $which" ;;
 esac
+settings=(-DCMAKE_BUILD_TYPE=Sanitize -DLLMCALC_SANITIZE=$sanitizers -DLLMCALC_CUDA=OFF -DLLMCALC_WERROR=ON
+  -DLLMCALC_STRUCTURE_TESTS=OFF)
+if compiler=$(need_clang); then
+  settings+=(-DCMAKE_CXX_COMPILER="$compiler")
+  [ $which != asan ] || settings+=(-DLLMCALC_FUZZ=ON)
+fi
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
-exec "$ROOT/scripts/test.sh" --build "$ROOT/build/$which" -DCMAKE_BUILD_TYPE=Sanitize -DLLMCALC_SANITIZE=$sanitizers \
-  -DLLMCALC_CUDA=OFF -DLLMCALC_STRUCTURE_TESTS=OFF "$@"
+exec "$ROOT/scripts/test.sh" --build "$ROOT/build/$which" "${settings[@]}" "$@"
