@@ -179,33 +179,43 @@ class Application {
 
   // As einops does it: split, permute, expand along new axes, merge.
   void lay_out(Rearranged& r) const {
-    if (axes_.size() > static_cast<std::size_t>(Dims::max_rank))
-      fail("the pattern has more than " + std::to_string(Dims::max_rank) + " axes, the most that are handled here");
-    Layout x = Layout::contiguous(shape_);
-    Dims split;
-    for (const std::size_t axis : left_flat_) split.push_back(axes_[axis].length);
-    x = *view(x, split);  // a contiguous tensor can be split in any way
-    std::vector<int> order;
-    Dims wanted;
-    std::vector<int> added;
+    // Axes of length 1 move no element; they are left out where there would be too many axes.
+    const bool all = axes_.size() <= static_cast<std::size_t>(Dims::max_rank);
+    const auto counts = [&](std::size_t axis) { return all || axes_[axis].length != 1; };
+    std::vector<std::size_t> split;
+    for (const std::size_t axis : left_flat_)
+      if (counts(axis)) split.push_back(axis);
+    std::vector<std::size_t> wanted;
+    bool merges = false;
     for (const Names& group : right_) {
-      for (const std::string& name : group) {
-        const std::size_t axis = index_of(name);
-        const auto from = std::find(left_flat_.begin(), left_flat_.end(), axis);
-        if (from == left_flat_.end()) {
-          added.push_back(wanted.rank());
-        } else {
-          order.push_back(static_cast<int>(from - left_flat_.begin()));
-        }
-        wanted.push_back(axes_[axis].length);
+      merges = merges || group.size() != 1;
+      for (const std::string& name : group)
+        if (counts(index_of(name))) wanted.push_back(index_of(name));
+    }
+    if (std::max(split.size(), wanted.size()) > static_cast<std::size_t>(Dims::max_rank))
+      fail("the pattern has more than " + std::to_string(Dims::max_rank) + " axes, the most that are handled here");
+    Layout x = *view(Layout::contiguous(shape_), lengths_of(split));  // a contiguous tensor can be split in any way
+    std::vector<int> order, added;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const auto from = std::find(split.begin(), split.end(), wanted[i]);
+      if (from == split.end()) {
+        added.push_back(static_cast<int>(i));
+      } else {
+        order.push_back(static_cast<int>(from - split.begin()));
       }
     }
     x = permute(x, order);
     for (const int place : added) x = unsqueeze(x, place);
-    if (!added.empty()) x = expand(x, wanted);
-    const std::optional<Layout> seen = view(x, r.shape);
+    if (!added.empty()) x = expand(x, lengths_of(wanted));
+    const std::optional<Layout> seen = merges ? view(x, r.shape) : x;
     r.copies = !seen;
     r.stride = seen ? seen->stride : contiguous_strides(r.shape);
+  }
+
+  Dims lengths_of(const std::vector<std::size_t>& axes) const {
+    Dims lengths;
+    for (const std::size_t axis : axes) lengths.push_back(axes_[axis].length);
+    return lengths;
   }
 
   const Pattern& pattern_;

@@ -225,7 +225,7 @@ Dims parse_shape(std::string_view text) {
   } else if (inside.empty()) {
     throw Error(Exit::bad_input, "the shape is empty", form);
   }
-  if (!inside.empty() && inside.back() == ',') inside.remove_suffix(1);  // (4,)
+  if (inside.size() > 1 && inside.back() == ',') inside.remove_suffix(1);  // (4,)
   Dims shape;
   Count product = 1;
   bool empty = inside.empty();
