@@ -46,9 +46,7 @@ Exit run(const Arguments& arguments, Output& output) {
       output.out = report::csv_table(value ? report::stored_table(formats, *value) : report::formats_table(formats));
       break;
     case Format::markdown: output.out = report::formats_text(formats, value, output.explain, true, false); break;
-    case Format::text:
-      output.out = report::formats_text(formats, value, output.explain, false, output.colour);
-      break;
+    case Format::text: output.out = report::formats_text(formats, value, output.explain, false, output.colour); break;
   }
   return Exit::done;
 }
@@ -60,11 +58,14 @@ Command dtype_command() {
   command.name = "dtype";
   command.summary = "number formats: bits, bytes, range, epsilon; how a value is stored";
   command.description =
-      "With --value: what each format makes of that value, rounded to the nearest, ties to even, exactly from the digits "
+      "With --value: what each format makes of that value, rounded to the nearest, ties to even, exactly from the "
+      "digits "
       "written; with the error, and whether it overflows or underflows.";
   command.examples = {"llmcalc dtype fp16 bf16", "llmcalc dtype --value 70000", "llmcalc dtype fp16 bf16 --value 1e-8"};
-  command.positionals = {
-      {.name = "NAME", .help = "formats by PyTorch's name or the short one; all without", .required = false, .repeated = true}};
+  command.positionals = {{.name = "NAME",
+                          .help = "formats by PyTorch's name or the short one; all without",
+                          .required = false,
+                          .repeated = true}};
   command.options = {{.name = "value", .value = "X", .help = "how this value is stored"}};
   command.run = run;
   return command;

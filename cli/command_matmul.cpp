@@ -18,14 +18,15 @@ Count features(const std::string& text, const char* what) {
 report::ProductReport linear_report(const std::vector<std::string>& words, DType dtype) {
   constexpr std::size_t wanted = 3;
   if (words.size() != wanted)
-    throw Error(Exit::usage, "--linear takes three things: IN OUT SHAPE", "for example `llmcalc matmul --linear 4 5 2,3,4`");
+    throw Error(Exit::usage, "--linear takes three things: IN OUT SHAPE",
+                "for example `llmcalc matmul --linear 4 5 2,3,4`");
   const Count in = features(words[0], "input features"), out = features(words[1], "output features");
   const einsum::Linear layer = einsum::linear(in, out, expression::parse_shape(words[2]));
   report::ProductReport product = product_report(layer.product.equation, layer.product.shapes, dtype);
   const std::string h = std::to_string(in), k = std::to_string(out);
   product.weight_shape = layer.weight_stored;
-  product.title = "nn.Linear(" + h + ", " + k + "): " + to_string(layer.product.shapes[0]) + " → " +
-                  to_string(product.shape);
+  product.title =
+      "nn.Linear(" + h + ", " + k + "): " + to_string(layer.product.shapes[0]) + " → " + to_string(product.shape);
   product.notes.push_back("The formula Y = X · W writes W as (H, K) = (" + h + ", " + k +
                           "); the layer stores its weight as (out, in) = (K, H) = (" + k + ", " + h +
                           ") and computes Y = X · Wᵀ.");
@@ -40,10 +41,10 @@ Exit run(const Arguments& arguments, Output& output) {
     product = linear_report(words, dtype);
   } else {
     if (words.size() != 2) throw Error(Exit::usage, "matmul takes two shapes", "for example `llmcalc matmul 3,4 4,5`");
-    const einsum::Product matmul =
-        einsum::matmul(expression::parse_shape(words[0]), expression::parse_shape(words[1]));
+    const einsum::Product matmul = einsum::matmul(expression::parse_shape(words[0]), expression::parse_shape(words[1]));
     product = product_report(matmul.equation, matmul.shapes, dtype);
-    product.title = to_string(matmul.shapes[0]) + " @ " + to_string(matmul.shapes[1]) + " → " + to_string(product.shape);
+    product.title =
+        to_string(matmul.shapes[0]) + " @ " + to_string(matmul.shapes[1]) + " → " + to_string(product.shape);
   }
   set_device(arguments, product, output);
   write_product(product, output);
@@ -62,9 +63,11 @@ Command matmul_command() {
       "With --linear IN OUT SHAPE: a linear layer, which stores its weight as (out, in).";
   command.examples = {"llmcalc matmul 3,4 4,5", "llmcalc matmul --linear 4 5 2,3,4",
                       "llmcalc matmul 4096,4096 4096,4096 --device h100-sxm --explain"};
-  command.positionals = {{.name = "SHAPE", .help = "of the two factors, or IN OUT SHAPE with --linear", .repeated = true}};
+  command.positionals = {
+      {.name = "SHAPE", .help = "of the two factors, or IN OUT SHAPE with --linear", .repeated = true}};
   command.options = {{.name = "linear", .help = "a linear layer: IN OUT and the shape of its input"},
-                     dtype_option("bf16"), device_option()};
+                     dtype_option("bf16"),
+                     device_option()};
   command.run = run;
   return command;
 }

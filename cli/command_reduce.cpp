@@ -16,8 +16,7 @@ Exit run(const Arguments& arguments, Output& output) {
   const bool divides = *op == "mean";
   product.elementwise = Flops(joins + (divides ? product.elements_out : 0));
   product.elementwise_how = "elements in - elements out = " + format_count(product.elements_in) + " - " +
-                            format_count(product.elements_out) +
-                            (divides ? ", and a division for each result" : "");
+                            format_count(product.elements_out) + (divides ? ", and a division for each result" : "");
   product.title = *op + ", " + product.title;
   write_product(product, output);
   return Exit::done;
@@ -28,7 +27,8 @@ Exit run(const Arguments& arguments, Output& output) {
 Command reduce_command() {
   Command command = rearranging_command(einsum::Rearrangement::reduce, "reduce");
   command.summary = "take axes away by their mean, sum, largest, smallest or product, by a pattern of einops";
-  command.description = "Axes that are on the left side only are reduced. A number on the left is an axis without a name.";
+  command.description =
+      "Axes that are on the left side only are reduced. A number on the left is an axis without a name.";
   command.examples = {"llmcalc reduce --op mean 'b s d -> b d' 2,16,8",
                       "llmcalc reduce --op max 'b c (h 2) (w 2) -> b c h w' 2,3,8,8"};
   command.options.insert(command.options.begin(), Option{.name = "op",

@@ -36,9 +36,8 @@ Command tensor_command() {
       "Operations are written as in PyTorch, in one expression or several arguments. Each is answered as PyTorch "
       "answers it: views share the storage of the first tensor, copies have one of their own.\n\n"
       "What depends on values (x[x > 0]) is refused: a shape is all there is.";
-  command.examples = {
-      "llmcalc tensor 2,16,8 --dtype bf16 'x.view(2,16,2,4).transpose(1,2)[:, ::2].contiguous()'",
-      "llmcalc tensor 4,12 'x.chunk(3, -1)[1]'", "llmcalc tensor 2,3,4 --explain"};
+  command.examples = {"llmcalc tensor 2,16,8 --dtype bf16 'x.view(2,16,2,4).transpose(1,2)[:, ::2].contiguous()'",
+                      "llmcalc tensor 4,12 'x.chunk(3, -1)[1]'", "llmcalc tensor 2,3,4 --explain"};
   command.positionals = {
       {.name = "SHAPE", .help = "2,3,4 or (2,3,4); a scalar is ()"},
       {.name = "OP", .help = "operations: 'x.t()', '[:, ::2]', 'view(2, -1)'", .required = false, .repeated = true}};

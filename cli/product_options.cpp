@@ -77,8 +77,7 @@ void set_device(const Arguments& arguments, report::ProductReport& product, Outp
   }
   std::vector<std::string> known;
   for (const auto& [key, rate] : device.peak) known.push_back(key);
-  throw Error(Exit::bad_input,
-              device.name + ": its profile states no peak for " + std::string(name_of(product.dtype)),
+  throw Error(Exit::bad_input, device.name + ": its profile states no peak for " + std::string(name_of(product.dtype)),
               "it states " + join(known) + "; choose with --dtype");
 }
 
@@ -142,7 +141,8 @@ report::ProductReport rearranged_report(const Arguments& arguments, einsum::Rear
   product.title = einsum::to_string(pattern) + ": " + to_string(shape) + " → " + to_string(done.shape);
   std::string lengths;
   for (const auto& [name, length] : done.lengths)
-    if (name != std::to_string(length)) lengths += (lengths.empty() ? "" : ", ") + name + " = " + std::to_string(length);
+    if (name != std::to_string(length))
+      lengths += (lengths.empty() ? "" : ", ") + name + " = " + std::to_string(length);
   if (!lengths.empty()) product.notes.push_back(lengths);
   if (kind != einsum::Rearrangement::reduce) {
     product.copies = done.copies;

@@ -59,9 +59,11 @@ TEST_CASE("patterns give what einops gives") {
 
 TEST_CASE("refusals of patterns name the axis and both lengths") {
   constexpr auto rearrange = Rearrangement::rearrange, reduce = Rearrangement::reduce, repeat = Rearrangement::repeat;
-  CHECK_THAT(refusal(rearrange, "b s (h d) -> b h s d", "2,16,30", "h=4"),
-             ContainsSubstring("axis 2 of (2, 16, 30), of length 30, does not divide into (h d): 30 is no multiple of 4"));
-  CHECK_THAT(refusal(rearrange, "b (h d) -> b h d", "2,12", "h=3,d=5"), ContainsSubstring("length 12, should be h d = 15"));
+  CHECK_THAT(
+      refusal(rearrange, "b s (h d) -> b h s d", "2,16,30", "h=4"),
+      ContainsSubstring("axis 2 of (2, 16, 30), of length 30, does not divide into (h d): 30 is no multiple of 4"));
+  CHECK_THAT(refusal(rearrange, "b (h d) -> b h d", "2,12", "h=3,d=5"),
+             ContainsSubstring("length 12, should be h d = 15"));
   CHECK_THAT(refusal(rearrange, "b (h d) -> b h d", "2,12"), ContainsSubstring("more than one"));
   CHECK_THAT(refusal(rearrange, "a b -> a b c", "2,3"), ContainsSubstring("axis c is on the right side only"));
   CHECK_THAT(refusal(rearrange, "a b -> a", "2,3"), ContainsSubstring("axis b is on the left side only"));

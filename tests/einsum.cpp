@@ -105,12 +105,12 @@ TEST_CASE("FLOPs of matrix products and of vectors") {
   CHECK(c.best.exact == Flops(3 * 5 * (2 * 4 - 1)));
   CHECK(c.backward() == Flops(2 * 120));
   CHECK(c.best.elementwise == Flops(0));
-  CHECK(product({4}, {4}).best.flops == Flops(8));            // dot: PyTorch's counter has 0
-  CHECK(product({3, 4}, {4}).best.flops == Flops(24));        // matrix times vector: 0 there too
+  CHECK(product({4}, {4}).best.flops == Flops(8));      // dot: PyTorch's counter has 0
+  CHECK(product({3, 4}, {4}).best.flops == Flops(24));  // matrix times vector: 0 there too
   CHECK(product({4}, {2, 4, 5}).best.flops == Flops(80));
   CHECK(product({7, 1, 3, 4}, {2, 4, 5}).best.flops == Flops(1680));
   CHECK(product({1, 1}, {1, 1}).best.flops == Flops(2));
-  CHECK(product({3, 0}, {0, 5}).best.exact == Flops(0));      // nothing to sum: zeros
+  CHECK(product({3, 0}, {0, 5}).best.exact == Flops(0));  // nothing to sum: zeros
   CHECK(to_string(product({1048576, 1048576, 1048576}, {1048576, 1048576}).best.flops) ==
         "2417851639229258349412352");  // 2 * 2^80
 }

@@ -13,7 +13,9 @@ using namespace llmcalc::number_format;
 
 namespace {
 
-Stored stored(const char* format, const std::string& value) { return store(*format_named(format), *parse_exact(value)); }
+Stored stored(const char* format, const std::string& value) {
+  return store(*format_named(format), *parse_exact(value));
+}
 
 std::uint64_t pattern_from(const std::string& hex) { return std::strtoull(hex.c_str(), nullptr, 16); }
 
@@ -143,7 +145,8 @@ TEST_CASE("the textbook values") {
 }
 
 TEST_CASE("decimals are rounded once, from all their digits") {
-  // A hair above the middle of 1 and the next fp32: the nearest double is the middle itself, from where it would go down.
+  // A hair above the middle of 1 and the next fp32: the nearest double is the middle itself, from where it would go
+  // down.
   CHECK(stored("fp32", "1.000000059604644775390625").pattern == 0x3f800000U);
   CHECK(stored("fp32", "1.0000000596046447753906250000000000000000001").pattern == 0x3f800001U);
 }

@@ -39,7 +39,10 @@ std::string random_views(Random& random, int rank) {
     const std::string axis = std::to_string(rank == 0 ? 0 : random.below(rank));
     switch (random.below(8)) {
       case 0: chain += ".transpose(0, " + axis + ")"; break;
-      case 1: chain += ".unsqueeze(" + axis + ")"; ++rank; break;
+      case 1:
+        chain += ".unsqueeze(" + axis + ")";
+        ++rank;
+        break;
       case 2: chain += "[::2]"; break;
       case 3: chain += "[1:]"; break;
       case 4: chain += ".narrow(" + axis + ", 0, 1)"; break;
@@ -127,7 +130,7 @@ TEST_CASE("a chain that ends in several tensors lists them") {
 TEST_CASE("a view that cannot be says why and what works") {
   const std::string why = refusal("2,3,4", "x.transpose(0, 1).view(6, 4)");
   CHECK_THAT(why, ContainsSubstring("axis 0 (stride 4) and axis 1 (stride 12)"));
-  CHECK_THAT(why, ContainsSubstring("axis 0 would need stride 24"));  // axis 1: length 2, stride 12
+  CHECK_THAT(why, ContainsSubstring("axis 0 would need stride 24"));              // axis 1: length 2, stride 12
   CHECK_THAT(why, ContainsSubstring("reshape(6, 4) works: it copies 96 bytes"));  // 24 elements of 4 bytes
   CHECK_THAT(refusal("2,6", "x.view(3, 5)"), ContainsSubstring("has 12 elements, (3, 5) has 15"));
   CHECK_THAT(refusal("2,6", "x.view(-1, 5)"), ContainsSubstring("do not divide"));

@@ -76,8 +76,7 @@ TEST_CASE("element-wise results follow the order of the operands' axes") {
   CHECK(elementwise({3, 4}, {turned, contiguous({3, 4})}) == Dims({1, 3}));  // the first operand decides
   CHECK(elementwise({3, 4}, {contiguous({3, 4}), turned}) == Dims({4, 1}));
   CHECK(elementwise({3, 4}, {contiguous({3, 1}), contiguous({1, 4})}) == Dims({4, 1}));
-  CHECK(elementwise({4, 3, 5}, {permute(contiguous({5, 4, 3}), {1, 2, 0}), contiguous({4, 3, 1})}) ==
-        Dims({3, 1, 12}));
+  CHECK(elementwise({4, 3, 5}, {permute(contiguous({5, 4, 3}), {1, 2, 0}), contiguous({4, 3, 1})}) == Dims({3, 1, 12}));
 }
 
 TEST_CASE("conversions keep a dense layout and the order of axes of others") {

@@ -38,7 +38,8 @@ Cell number(const std::optional<double>& value) { return value ? Cell(rounded(*v
 std::string fields(const Format& f) {
   if (f.family == Family::codebook) return "16 values";
   if (f.family == Family::integer) return f.is_signed ? "two's complement" : "unsigned";
-  std::string text = (f.is_signed ? "1+" : "0+") + std::to_string(f.exponent_bits) + "+" + std::to_string(f.fraction_bits);
+  std::string text =
+      (f.is_signed ? "1+" : "0+") + std::to_string(f.exponent_bits) + "+" + std::to_string(f.fraction_bits);
   if (f.family == Family::block) text += ", " + std::to_string(f.block) + " share " + f.scale;
   return text;
 }
@@ -152,8 +153,8 @@ Table stored_table(const FormatList& formats, const AskedValue& value) {
     const std::optional<double> relative = relative_error(s, value);
     std::string bits = hex(*f, s.pattern);
     if (s.scale) bits += " · " + shortest(s.scale->as_double());
-    table.rows.push_back({f->name, stored_text(s), bits, s.error ? number(*s.error) : Cell(""), number(relative),
-                          outcome_text(s)});
+    table.rows.push_back(
+        {f->name, stored_text(s), bits, s.error ? number(*s.error) : Cell(""), number(relative), outcome_text(s)});
   }
   return table;
 }
@@ -163,8 +164,9 @@ std::string formats_text(const FormatList& formats, const std::optional<AskedVal
   Page page;
   if (value) {
     page.title(value->text + " as each format stores it");
-    page.line("Rounded to the nearest value the format has, to the even one of two. For block formats the value is the "
-              "largest of its block, which sets the scale behind the point.");
+    page.line(
+        "Rounded to the nearest value the format has, to the even one of two. For block formats the value is the "
+        "largest of its block, which sets the scale behind the point.");
     page.table(stored_table(formats, *value));
   } else {
     page.title("Number formats");
@@ -174,15 +176,16 @@ std::string formats_text(const FormatList& formats, const std::optional<AskedVal
   }
   if (explain) {
     page.heading("Why");
-    page.line("A number is ±1.fraction · 2^(exponent - bias), bias = 2^(exponent bits - 1) - 1 (fnuz formats: one more); "
-              "with exponent 0 it is ±0.fraction · 2^(1 - bias), a subnormal.");
+    page.line(
+        "A number is ±1.fraction · 2^(exponent - bias), bias = 2^(exponent bits - 1) - 1 (fnuz formats: one more); "
+        "with exponent 0 it is ±0.fraction · 2^(1 - bias), a subnormal.");
     for (const Format* f : formats) {
       if (f->exponent_bits == 0 || f->family == Family::block || f->family == Family::powers) continue;
       const Limits limits = number_format::limits_of(*f);
       const std::string e = std::to_string(1 - f->bias), n = std::to_string(f->fraction_bits);
       page.bullet(std::string(f->name) + ": bias " + std::to_string(f->bias) + "; least normal 2^" + e + " = " +
-                  rounded(*limits.min_normal) + "; least subnormal 2^(" + e + " - " + n + ") = " +
-                  rounded(*limits.min_subnormal) + "; epsilon 2^-" + n + " = " + rounded(*limits.epsilon) +
+                  rounded(*limits.min_normal) + "; least subnormal 2^(" + e + " - " + n +
+                  ") = " + rounded(*limits.min_subnormal) + "; epsilon 2^-" + n + " = " + rounded(*limits.epsilon) +
                   "; digits (" + n + " + 1) · log10 2 = " + format_fixed(*limits.digits, 2));
     }
     for (const Format* f : formats) {

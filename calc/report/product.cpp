@@ -44,9 +44,10 @@ void add_flops(const ProductReport& r, Lines& lines) {
     lines.add("left to right", digits(c.left_to_right.flops) + " FLOP", "the same products in the order written");
   lines.add("backward", digits(c.backward()) + " FLOP", "two gradients, each with as many multiply-adds = 2 · forward");
   lines.add("exact", digits(c.best.exact) + " FLOP",
-            one && r.terms > 0 ? "each result sums " + digits(r.terms) + " products: results · (2 · " + digits(r.terms) +
-                                     " - 1) = " + digits(r.elements_out) + " · " + digits(2 * r.terms - 1)
-                               : "multiplications and additions that are needed");
+            one && r.terms > 0
+                ? "each result sums " + digits(r.terms) + " products: results · (2 · " + digits(r.terms) +
+                      " - 1) = " + digits(r.elements_out) + " · " + digits(2 * r.terms - 1)
+                : "multiplications and additions that are needed");
   if (c.best.elementwise > Flops(0))
     lines.add("elementwise", digits(c.best.elementwise) + " FLOP",
               "products without a summed axis, and sums without a product; not in forward");
@@ -60,8 +61,8 @@ std::string bound_text(const ProductReport& r) {
   return d.name + ": ridge " + format_intensity(d.ridge()) + " (" + d.peak_key + " " + format_rate(d.peak) + " / " +
          format_rate(d.bandwidth) + "). " + format_intensity(intensity) +
          (compute ? " is above it: compute-bound" : " is below it: memory-bound") + ", at most " +
-         format_rate(FlopsPerSecond(reachable)) + ", at least " +
-         format_time(r.flops() / FlopsPerSecond(reachable)) + ".";
+         format_rate(FlopsPerSecond(reachable)) + ", at least " + format_time(r.flops() / FlopsPerSecond(reachable)) +
+         ".";
 }
 
 }  // namespace

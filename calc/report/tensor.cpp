@@ -28,8 +28,8 @@ void explain_first(const TensorStep& x, Page& page) {
   for (int i = 0; i < x.layout.shape.rank(); ++i) {
     Dims behind;
     for (int j = i + 1; j < x.layout.shape.rank(); ++j) behind.push_back(x.layout.shape[j]);
-    page.bullet("stride of axis " + std::to_string(i) + " = product of the lengths behind it = " +
-                (behind.empty() ? "1 (none)" : factors(behind)) +
+    page.bullet("stride of axis " + std::to_string(i) +
+                " = product of the lengths behind it = " + (behind.empty() ? "1 (none)" : factors(behind)) +
                 (behind.rank() > 1 ? " = " + std::to_string(x.layout.stride[i]) : ""));
   }
 }
@@ -42,8 +42,7 @@ void explain_steps(const TensorHistory& history, Page& page) {
                   to_string(size_of(step.dtype)) + " = " + format_count(step.bytes()) + " B");
     } else {
       page.bullet(step.op + " is a view: the element (i, j, …) lies at offset " + std::to_string(step.layout.offset) +
-                  " + i · " +
-                  (step.layout.stride.empty() ? std::string("0") : std::to_string(step.layout.stride[0])) +
+                  " + i · " + (step.layout.stride.empty() ? std::string("0") : std::to_string(step.layout.stride[0])) +
                   (step.layout.stride.rank() > 1 ? " + j · " + std::to_string(step.layout.stride[1]) : "") +
                   (step.layout.stride.rank() > 2 ? " + …" : "") + " of the same storage");
     }
@@ -120,8 +119,8 @@ std::string tensor_text(const TensorHistory& history, bool explain, bool markdow
   if (history.steps.size() > 1) {
     page.heading("Storage");
     page.line(storages == 1 ? "All in one storage: " + bytes_three_ways(history.distinct_storage_bytes())
-                            : std::to_string(storages) + " distinct storages: " +
-                                  bytes_three_ways(history.distinct_storage_bytes()));
+                            : std::to_string(storages) +
+                                  " distinct storages: " + bytes_three_ways(history.distinct_storage_bytes()));
   }
   if (explain) {
     explain_first(x, page);

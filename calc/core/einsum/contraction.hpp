@@ -14,14 +14,14 @@ struct Pairing {
 
 struct Path {
   std::vector<Pairing> pairings;
-  Flops flops;        // of all pairings
+  Flops flops;  // of all pairings
   Flops elementwise;
-  Flops exact;        // multiplications and additions that are really needed: MN(2K-1) for a matrix product, plus elementwise
+  Flops exact;  // multiplications and additions that are really needed: MN(2K-1) for a matrix product, plus elementwise
 };
 
 struct Contraction {
-  Path best;           // least flops + elementwise
-  Path left_to_right;  // as PyTorch goes without its optional optimiser
+  Path best;               // least flops + elementwise
+  Path left_to_right;      // as PyTorch goes without its optional optimiser
   bool exhaustive = true;  // else the cheapest next pairing was taken each time
   // Gradients of all operands: each product's two gradients are products with the same multiply-adds.
   Flops backward() const { return best.flops * 2; }

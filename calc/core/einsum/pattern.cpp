@@ -80,8 +80,8 @@ class Side {
     const auto same = [&](const Axis& other) { return !axis.name.empty() && axis.name == other.name; };
     for (const Group& group : groups_)
       if (std::any_of(group.axes.begin(), group.axes.end(), same))
-        fail(whole_, axis.is_ellipsis() ? "two ellipses on one side"
-                                        : "axis " + axis.name + " stands twice on one side");
+        fail(whole_,
+             axis.is_ellipsis() ? "two ellipses on one side" : "axis " + axis.name + " stands twice on one side");
     if (!open_) groups_.push_back({{}, false});
     groups_.back().axes.push_back(std::move(axis));
   }
@@ -108,7 +108,8 @@ bool has(const std::vector<Group>& side, const std::string& name) {
 void check(const Pattern& pattern, Rearrangement kind, std::string_view text) {
   if (has(pattern.right, dots) && !has(pattern.left, dots)) fail(text, "an ellipsis on the right side only");
   for (const Group& group : pattern.left)
-    if (group.in_brackets && std::any_of(group.axes.begin(), group.axes.end(), [](const Axis& a) { return a.is_ellipsis(); }))
+    if (group.in_brackets &&
+        std::any_of(group.axes.begin(), group.axes.end(), [](const Axis& a) { return a.is_ellipsis(); }))
       fail(text, "an ellipsis in brackets on the left side: it is not known how to split that axis");
   each_axis(pattern.left, [&](const Axis& axis) {
     if (axis.name.empty()) {

@@ -149,7 +149,8 @@ class Application {
     if (open == axes_.size()) {
       if (known != length)
         fail(where + " should be " + (names.empty() ? "1" : names + " = " + std::to_string(known)),
-             group.size() == 1 && axes_[index_of(group[0])].given ? "leave out " + group[0] + "= to take it as it is" : "");
+             group.size() == 1 && axes_[index_of(group[0])].given ? "leave out " + group[0] + "= to take it as it is"
+                                                                  : "");
     } else if (known == 0 || length % known != 0) {
       fail(where + " does not divide into (" + names + "): " + std::to_string(length) + " is no multiple of " +
            std::to_string(known));
@@ -241,7 +242,8 @@ AxisLengths parse_axis_lengths(const std::vector<std::string>& words) {
     }
     const std::string name = word.substr(0, equals);
     const Parsed<Count> length = parse_count(word.substr(equals + 1));
-    const bool again = std::any_of(lengths.begin(), lengths.end(), [&](const auto& known) { return known.first == name; });
+    const bool again =
+        std::any_of(lengths.begin(), lengths.end(), [&](const auto& known) { return known.first == name; });
     if (!length) {
       problems.error({}, name + ": " + length.message, length.hint);
     } else if (*length < 1) {

@@ -13,8 +13,8 @@ namespace llmcalc::einsum {
 
 // One elementary axis of a pattern: a name, "..." or, anonymous, its length.
 struct Axis {
-  std::string name;   // empty: anonymous
-  Count length = 0;   // of an anonymous one, at least 2
+  std::string name;  // empty: anonymous
+  Count length = 0;  // of an anonymous one, at least 2
 
   bool is_ellipsis() const { return name == "..."; }
 };

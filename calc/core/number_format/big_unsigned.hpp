@@ -16,7 +16,7 @@ class BigUnsigned {
 
   BigUnsigned& multiply(std::uint32_t factor);
   BigUnsigned& add(std::uint32_t amount);
-  BigUnsigned& shift_left(int bits);  // bits >= 0
+  BigUnsigned& shift_left(int bits);                  // bits >= 0
   BigUnsigned& subtract(const BigUnsigned& smaller);  // smaller <= *this
 
   friend BigUnsigned operator*(const BigUnsigned& a, const BigUnsigned& b);

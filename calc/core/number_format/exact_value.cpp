@@ -70,7 +70,8 @@ std::optional<ExactValue> parse_exact(std::string_view text) {
   }
   int digits = 0, behind_point = 0;
   bool point = false;
-  for (; !text.empty() && (is_digit(text.front()) || text.front() == '.' || text.front() == '_'); text.remove_prefix(1)) {
+  for (; !text.empty() && (is_digit(text.front()) || text.front() == '.' || text.front() == '_');
+       text.remove_prefix(1)) {
     if (text.front() == '_') {
       if (digits == 0) return std::nullopt;
       continue;

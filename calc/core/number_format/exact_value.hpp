@@ -43,8 +43,8 @@ int compare_magnitudes(const ExactValue& a, const ExactValue& b);
 // floor(log2 |x|) for finite x != 0.
 int binary_exponent(const ExactValue& x);
 
-// |x| rounded to the nearest multiple of a power of two, ties to the even one: `precision` significant bits (at most 63),
-// but no finer than 2^least_exponent. The result has at most `precision` bits; it may be 0.
+// |x| rounded to the nearest multiple of a power of two, ties to the even one: `precision` significant bits (at most
+// 63), but no finer than 2^least_exponent. The result has at most `precision` bits; it may be 0.
 Dyadic round_to_even(const ExactValue& x, int precision, int least_exponent);
 
 // |x - stored| as a double, itself correctly rounded.

@@ -93,8 +93,7 @@ Stored store_float(const Format& f, const ExactValue& x) {
   bool too_large = x.kind == ExactValue::Kind::infinity;
   if (!too_large) {
     s.magnitude = round_to_even(x, f.fraction_bits + 1, least_exponent(f));
-    too_large = s.magnitude.significand != 0 &&
-                compare_magnitudes(exact(s.magnitude), exact(limits_of(f).max)) > 0;
+    too_large = s.magnitude.significand != 0 && compare_magnitudes(exact(s.magnitude), exact(limits_of(f).max)) > 0;
   }
   if (too_large) {
     if (f.family == Family::ieee) {

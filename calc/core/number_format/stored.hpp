@@ -10,10 +10,10 @@ namespace llmcalc::number_format {
 enum class Outcome : unsigned char {
   exact,
   rounded,
-  overflow,    // became infinity or NaN
-  saturated,   // became the largest (or smallest) value there is
-  underflow,   // became zero
-  sign_lost,   // the format has no sign
+  overflow,   // became infinity or NaN
+  saturated,  // became the largest (or smallest) value there is
+  underflow,  // became zero
+  sign_lost,  // the format has no sign
 };
 
 std::string_view name_of(Outcome outcome);
@@ -22,8 +22,8 @@ struct Stored {
   Outcome outcome = Outcome::exact;
   bool infinite = false, nan = false, negative = false;
   bool subnormal = false;
-  Dyadic magnitude = {};        // of a finite value
-  std::uint64_t pattern = 0;    // the bits; of a block format: of the element
+  Dyadic magnitude = {};             // of a finite value
+  std::uint64_t pattern = 0;         // the bits; of a block format: of the element
   std::optional<Dyadic> scale = {};  // of a block format: the scale of a block in which this value is the largest
   std::optional<double> error = {};  // |stored - value|, of finite ones
 

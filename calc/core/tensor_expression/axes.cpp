@@ -28,9 +28,9 @@ Result permute_op(const Current& x, const Bound& in) {
 
 Result t_op(const Current& x, const Bound& in) {
   if (x.rank() > 2)
-    in.fail("it takes at most 2 axes, and a tensor of shape " + to_string(x.shape()) + " has " +
-                std::to_string(x.rank()),
-            "mT swaps the last two axes, transpose(a, b) any two");
+    in.fail(
+        "it takes at most 2 axes, and a tensor of shape " + to_string(x.shape()) + " has " + std::to_string(x.rank()),
+        "mT swaps the last two axes, transpose(a, b) any two");
   return x.rank() < 2 ? x : with_layout(x, transpose(x.layout, 0, 1));
 }
 
@@ -54,7 +54,8 @@ Result matrix_turned(const Current& x, const Bound& in) {  // H
 Result movedim_op(const Current& x, const Bound& in) {
   const std::vector<Count> from = in.integers(0), to = in.integers(1);
   if (from.size() != to.size())
-    in.fail(std::to_string(from.size()) + " axes to move, but " + std::to_string(to.size()) + " places to move them to");
+    in.fail(std::to_string(from.size()) + " axes to move, but " + std::to_string(to.size()) +
+            " places to move them to");
   constexpr int free = -1;
   std::vector<int> order(static_cast<std::size_t>(x.rank()), free);
   std::vector<bool> moved(static_cast<std::size_t>(x.rank()), false);

@@ -50,8 +50,7 @@ Current repeated(const Current& x, const Bound& in, std::vector<Count> times) {
   const std::size_t added = times.size() - rank;
   for (std::size_t i = 0; i < times.size(); ++i) {
     if (times[i] < 0) in.fail("an axis cannot be repeated " + std::to_string(times[i]) + " times");
-    if (i >= added)
-      shape[static_cast<int>(i)] = checked::multiply(times[i], x.shape()[static_cast<int>(i - added)]);
+    if (i >= added) shape[static_cast<int>(i)] = checked::multiply(times[i], x.shape()[static_cast<int>(i - added)]);
   }
   if (elements(shape) > max_elements) in.fail("the result has more than 2^62 elements");
   return copy_of(x, shape);

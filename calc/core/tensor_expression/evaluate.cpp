@@ -40,7 +40,8 @@ const Operation& operation_named(const Step& step) {
   }
   const bool attribute = step.kind == Step::Kind::attribute;
   if (attribute && !found->attribute)
-    throw Error(Exit::bad_input, step.name + " is called with brackets", "write " + step.name + "(" + found->parameters + ")");
+    throw Error(Exit::bad_input, step.name + " is called with brackets",
+                "write " + step.name + "(" + found->parameters + ")");
   if (!attribute && found->attribute)
     throw Error(Exit::bad_input, step.name + " is no method", "write it without brackets: x." + step.name);
   return *found;
@@ -80,8 +81,7 @@ class Evaluation {
         throw Error(Exit::bad_input,
                     pieces->op + " gives " + format_count(pieces->count) + " tensors, too many to list",
                     "take one of them with [index]");
-      for (Count i = 0; i < pieces->count; ++i)
-        record(pieces->op + "[" + std::to_string(i) + "]", pieces->piece(i));
+      for (Count i = 0; i < pieces->count; ++i) record(pieces->op + "[" + std::to_string(i) + "]", pieces->piece(i));
     }
     return std::move(history_);
   }
@@ -102,8 +102,8 @@ class Evaluation {
   }
 
   void take_piece(const Pieces& pieces, const Step& step, const std::string& op) {
-    const bool one = step.kind == Step::Kind::index && step.index.size() == 1 &&
-                     step.index[0].kind == IndexItem::Kind::integer;
+    const bool one =
+        step.kind == Step::Kind::index && step.index.size() == 1 && step.index[0].kind == IndexItem::Kind::integer;
     if (!one)
       throw Error(Exit::bad_input, op + ": " + pieces.op + " gives several tensors",
                   "take one of them first, as in " + pieces.op + "[0]");
@@ -127,9 +127,7 @@ class Evaluation {
     current_ = x;
   }
 
-  void record(const std::string& op, const Current& x) {
-    history_.steps.push_back({op, x.dtype, x.layout, x.storage});
-  }
+  void record(const std::string& op, const Current& x) { history_.steps.push_back({op, x.dtype, x.layout, x.storage}); }
 
   TensorHistory history_;
   Result current_;

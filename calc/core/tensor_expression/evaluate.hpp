@@ -17,12 +17,12 @@ struct TensorStep {
 
   Count elements() const { return llmcalc::elements(layout.shape); }
   Int128 bytes() const { return static_cast<Int128>(elements()) * size_of(dtype).value(); }  // of its elements
-  bool shares_storage() const { return storage == 0; }                                        // with the first tensor
+  bool shares_storage() const { return storage == 0; }                                       // with the first tensor
 };
 
 struct TensorHistory {
-  std::vector<TensorStep> steps;       // at least the first tensor
-  std::vector<Int128> storage_bytes;   // of each distinct storage; 2^62 elements of 8 bytes pass 64 bits
+  std::vector<TensorStep> steps;      // at least the first tensor
+  std::vector<Int128> storage_bytes;  // of each distinct storage; 2^62 elements of 8 bytes pass 64 bits
 
   Int128 distinct_storage_bytes() const;
 };

@@ -41,7 +41,7 @@ struct Step {
   enum class Kind : unsigned char { attribute, call, index };
 
   Kind kind = Kind::call;
-  std::string name = {};                  // "view", "T"; empty for an index
+  std::string name = {};  // "view", "T"; empty for an index
   std::vector<Argument> arguments = {};
   std::vector<IndexItem> index = {};
 };
@@ -64,7 +64,7 @@ Dims parse_shape(std::string_view text);
 constexpr Count max_elements = Count{1} << 62;
 
 // As PyTorch would have it written; parse() of it gives the same steps.
-std::string to_string(const Step& step);   // "view(2, -1)", "T", "[:, ::2]"
+std::string to_string(const Step& step);    // "view(2, -1)", "T", "[:, ::2]"
 std::string to_string(const Chain& chain);  // "x.view(2, -1).T[:, ::2]"
 
 }  // namespace llmcalc::expression

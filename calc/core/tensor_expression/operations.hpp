@@ -29,10 +29,10 @@ struct Pieces {
   Current whole = {};
   int axis = 0;
   Count count = 0;
-  bool drop_axis = false;           // unbind
-  Count length = 0;                 // of each but the last, when `lengths` is empty
+  bool drop_axis = false;  // unbind
+  Count length = 0;        // of each but the last, when `lengths` is empty
   std::vector<Count> lengths = {};
-  std::string op = {};              // what made them, for messages
+  std::string op = {};  // what made them, for messages
 
   Current piece(Count index) const;  // 0 <= index < count
 };
@@ -42,8 +42,8 @@ using Result = std::variant<Current, Pieces>;
 // The arguments of a call, bound to the parameters' names.
 class Bound {
  public:
-  // `parameters` as in Python without types: "dim0, dim1", "*size", "dim=None". A star takes all numbers by place, or one
-  // list.
+  // `parameters` as in Python without types: "dim0, dim1", "*size", "dim=None". A star takes all numbers by place, or
+  // one list.
   Bound(const Step& step, std::string_view parameters, const Current& on);
 
   bool has(std::size_t i) const { return values_[i].has_value(); }

@@ -203,8 +203,8 @@ class Parser {
 
 Chain parse(std::string_view text) {
   if (text.size() > longest_text)
-    throw Error(Exit::bad_input, "an expression has at most 10,000 characters; this one has " +
-                                     std::to_string(text.size()));
+    throw Error(Exit::bad_input,
+                "an expression has at most 10,000 characters; this one has " + std::to_string(text.size()));
   return Parser(text).chain();
 }
 

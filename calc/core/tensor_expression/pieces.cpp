@@ -89,8 +89,8 @@ Result split_op(const Current& x, const Bound& in) {
     sum += length;
   }
   if (sum != size)
-    in.fail("the lengths add up to " + llmcalc::to_string(sum) + ", not to " + std::to_string(size) + ", the length of axis " +
-            std::to_string(axis));
+    in.fail("the lengths add up to " + llmcalc::to_string(sum) + ", not to " + std::to_string(size) +
+            ", the length of axis " + std::to_string(axis));
   if (lengths.empty()) in.fail("there are no lengths");
   return listed_pieces(x, axis, lengths);
 }

@@ -52,8 +52,8 @@ Dims inferred(const Bound& in, const std::vector<Count>& lengths, Count count, c
 
 std::string tensor_text(const Current& x) { return "the tensor of shape " + to_string(x.shape()); }
 
-// Which two axes of `x` keep it from being seen as `shape`: the first pair, from the right, that a new axis would have to
-// run across although they do not follow on from one another in memory.
+// Which two axes of `x` keep it from being seen as `shape`: the first pair, from the right, that a new axis would have
+// to run across although they do not follow on from one another in memory.
 std::string why_not_viewable(const Current& x, const Dims& shape) {
   const Dims &lengths = x.layout.shape, &strides = x.layout.stride;
   Count new_product = 1;
@@ -141,8 +141,7 @@ Result reshape_op(const Current& x, const Bound& in) {
 Result flatten_op(const Current& x, const Bound& in) {
   const int first = in.axis_or(0, 0), last = in.axis_or(1, -1);
   if (x.rank() == 0) return reshaped(x, {1});
-  if (first > last)
-    in.fail("start_dim " + std::to_string(first) + " comes after end_dim " + std::to_string(last));
+  if (first > last) in.fail("start_dim " + std::to_string(first) + " comes after end_dim " + std::to_string(last));
   if (first == last) return with_layout(x, x.layout);
   Dims shape;
   Count merged = 1;
