@@ -1,19 +1,54 @@
 #include "core/decoder.hpp"
 
+#include <algorithm>
+
 #include "core/ops/cast.hpp"
 #include "core/ops/data.hpp"
+#include "core/ops/elementwise.hpp"
 #include "core/ops/loss.hpp"
 #include "core/ops/views.hpp"
 
 namespace llmcalc {
 
+namespace {
+
+// Labels (B, T) shifted by one, as (B * T).
+Tensor shifted(Trace& t, const Tensor& labels) {
+  const Count batch = labels.size(0), length = labels.size(1);
+  const Tensor padded = constant(t, DType::int64, {batch, length + 1});
+  return view(t, contiguous(t, slice(t, padded, 1, 1, length)), {batch * length});
+}
+
+}  // namespace
+
 Tensor causal_lm_loss(Trace& t, const Tensor& given, const Tensor& given_labels) {
   const Tensor logits = cast(t, given, DType::float32);
-  const Count batch = given_labels.size(0), length = given_labels.size(1);
-  const Tensor padded = constant(t, DType::int64, {batch, length + 1});
-  const Tensor labels = contiguous(t, slice(t, padded, 1, 1, length));
-  const Count vocabulary = logits.size(-1);
-  return cross_entropy(t, view(t, logits, {batch * length, vocabulary}), view(t, labels, {batch * length}));
+  const Tensor labels = shifted(t, given_labels);
+  return cross_entropy(t, view(t, logits, {labels.size(0), logits.size(-1)}), labels);
+}
+
+// Chunked: what a training script gets from torch.utils.checkpoint around head and cross-entropy of each slice, the
+// losses added up.
+Tensor Decoder::loss_in_parts(Trace& t, const Job& job, const Tensor& hidden, const Tensor& given_labels) const {
+  const Tensor labels = shifted(t, given_labels);
+  const Count tokens = labels.size(0);
+  const Tensor rows = view(t, hidden, {tokens, hidden.size(-1)});
+  if (job.loss.kind == LossForm::Kind::fused) return fused_linear_cross_entropy(t, rows, head_weight(t), labels);
+  const Count longest = ceil_div(tokens, job.loss.chunks);
+  std::vector<Count> lengths;
+  for (Count done = 0; done < tokens; done += longest) lengths.push_back(std::min(longest, tokens - done));
+  const Tensors parts = split(t, rows, lengths, 0);
+  Tensor loss;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Tensor ids = slice(t, labels, 0, static_cast<Count>(i) * longest, lengths[i]);
+    const Tensor part = t.checkpoint({parts[i]}, [this, job, ids](Trace& trace, const Tensors& inputs) {
+      Tensor logits = head(trace, job, inputs.front());
+      logits = cast(trace, logits, DType::float32);
+      return cross_entropy(trace, logits, ids);
+    });
+    loss = loss.defined() ? add(t, loss, part) : part;
+  }
+  return loss;
 }
 
 Tensor Decoder::loss(Trace& t, const Tensor& logits, const Tensor& ids) const { return causal_lm_loss(t, logits, ids); }
@@ -21,7 +56,7 @@ Tensor Decoder::loss(Trace& t, const Tensor& logits, const Tensor& ids) const { 
 Tensor Decoder::forward(Trace& t, const Job& job, std::uint64_t& loss_begins) const {
   t.enter_autocast();
   const Tensor ids = t.input_ids(job.batch, job.seq);
-  Tensor logits;
+  Tensor logits, last;
   {
     Tensor hidden = embed(t, job, ids);
     const Shared shared = share(t, job, hidden);
@@ -49,12 +84,14 @@ Tensor Decoder::forward(Trace& t, const Job& job, std::uint64_t& loss_begins) co
       });
       done += run.blocks * run.length;
     }
-    logits = head(t, job, hidden);
+    hidden = finish(t, job, hidden);
+    if (job.loss.kind == LossForm::Kind::plain) logits = head(t, job, hidden);
+    else last = hidden;
   }
   t.ledger.enter(Phase::loss);
   loss_begins = t.next_sequence();
   const Trace::Scope scope(t, "loss");
-  Tensor result = loss(t, logits, ids);
+  Tensor result = logits.defined() ? loss(t, logits, ids) : loss_in_parts(t, job, last, ids);
   t.leave_autocast();
   return result;
 }

@@ -19,12 +19,19 @@ class Decoder : public Model {
   Tensor forward(Trace& t, const Job& job, std::uint64_t& loss_begins) const override;
 
  protected:
+  // Head and loss together, for a slice of the tokens at a time (LossForm::chunked, LossForm::fused).
+  Tensor loss_in_parts(Trace& t, const Job& job, const Tensor& hidden, const Tensor& labels) const;
+
   // Ids (B, T) to hidden states (B, T, H).
   virtual Tensor embed(Trace& t, const Job& job, const Tensor& ids) const = 0;
   virtual Shared share(Trace& t, const Job& job, const Tensor& hidden) const = 0;
   virtual Tensor layer(Trace& t, const Job& job, Count index, const Tensor& hidden, const Shared& shared) const = 0;
-  // The last norm and the head: logits (B, T, V).
+  // What comes between the last layer and the head: the last norm.
+  virtual Tensor finish(Trace& t, const Job& job, const Tensor& hidden) const = 0;
+  // The head: logits (..., V) of hidden states (..., H).
   virtual Tensor head(Trace& t, const Job& job, const Tensor& hidden) const = 0;
+  // The head's weight (V, H).
+  virtual Tensor head_weight(Trace& t) const = 0;
 
   // The loss of logits (B, T, V) whose labels are `ids`. Default: of next-token prediction.
   virtual Tensor loss(Trace& t, const Tensor& logits, const Tensor& ids) const;

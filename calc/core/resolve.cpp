@@ -12,6 +12,7 @@ namespace llmcalc {
 namespace {
 
 constexpr Count longest_assumed_seq = 4096;
+constexpr Count most_chunks = 1024;
 
 [[noreturn]] void unknown(const std::string& option, const std::string& name, const std::vector<std::string>& known) {
   std::string hint = did_you_mean(name, known);
@@ -59,6 +60,8 @@ LossForm read_loss(const std::string& text) {
   if (text == "fused") return {LossForm::Kind::fused, 1};
   if (text.rfind("chunked:", 0) == 0) {
     const Parsed<Count> chunks = parse_count(text.substr(8));
+    if (chunks && *chunks > most_chunks)
+      throw Error(Exit::bad_input, "--loss: more than " + std::to_string(most_chunks) + " chunks gain nothing");
     if (chunks && *chunks >= 1) return {LossForm::Kind::chunked, *chunks};
   }
   throw Error(Exit::bad_input, "--loss: " + in_quotes(text) + " is none of plain, chunked:n, fused");
@@ -135,7 +138,6 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
 
   not_yet("implementation " + run.implementation, job.implementation != Implementation::transformers);
   not_yet("recompute selective", job.recompute == Recompute::selective);
-  not_yet("loss " + run.loss, job.loss.kind != LossForm::Kind::plain);
   not_yet("lora", given.lora.has_value());
   not_yet("qlora", given.qlora.has_value());
   not_yet("freeze", given.freeze.has_value());

@@ -179,12 +179,16 @@ Tensor Transformer::layer(Trace& t, const Job& job, Count index, const Tensor& i
   return norm_last ? normed(s.before_mlp, w.before_mlp, hidden) : hidden;
 }
 
-Tensor Transformer::head(Trace& t, const Job&, const Tensor& input) const {
+Tensor Transformer::finish(Trace& t, const Job&, const Tensor& input) const {
   Tensor hidden = input;
   if (spec_.final_norm.exists())
     hidden = run_norm(t, spec_.final_norm.name, spec_.final_norm.norm, weights_.final_norm, hidden);
   if (weights_.project_out.weight >= 0)
     hidden = run_linear(t, spec_.project_out_name, LinearForm::linear, weights_.project_out, hidden);
+  return hidden;
+}
+
+Tensor Transformer::head(Trace& t, const Job&, const Tensor& hidden) const {
   Tensor logits = run_linear(t, spec_.head_name, LinearForm::linear, weights_.head, hidden);
   if (spec_.logit_scale) logits = mul(t, logits, *spec_.logit_scale);
   if (spec_.logit_softcap) {

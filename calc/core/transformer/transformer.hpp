@@ -15,7 +15,9 @@ class Transformer : public Decoder {
   Tensor embed(Trace& t, const Job& job, const Tensor& ids) const override;
   Shared share(Trace& t, const Job& job, const Tensor& hidden) const override;
   Tensor layer(Trace& t, const Job& job, Count index, const Tensor& input, const Shared& shared) const override;
+  Tensor finish(Trace& t, const Job& job, const Tensor& hidden) const override;
   Tensor head(Trace& t, const Job& job, const Tensor& hidden) const override;
+  Tensor head_weight(Trace& t) const override { return t.parameter(weights_.head.weight); }
   std::vector<LayerRun> runs() const override { return layer_runs(spec_.pattern); }
   Tensor mask_kept_by_recomputation(const Shared& shared) const override;
 
