@@ -36,7 +36,7 @@ void add_job(const Report& report, Page& page) {
   const ResolvedRun& run = report.run;
   std::string job = counted(run.batch, "sequence") + " of " + counted(run.seq, "token");
   if (!run.lengths.empty()) job += " in " + counted(static_cast<Count>(run.lengths.size()), "document");
-  if (run.accumulate > 1) job += ", " + counted(run.accumulate, "micro-batch") + "es a step";
+  if (run.accumulate > 1) job += ", " + format_count(run.accumulate) + " micro-batches a step";
   if (run.gpus > 1) job += ", on each of " + counted(run.gpus, "device");
   if (run.accumulate > 1 || run.gpus > 1 || run.batch > 1)
     job += " = " + counted(tokens_per_step(run), "token") + " a step";
