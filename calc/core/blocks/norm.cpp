@@ -57,7 +57,12 @@ Tensor layer_norm_by_hand(Trace& t, const Tensor& x, const Tensor& weight) {
 
 // Under autocast the operands are cast to its dtype by hand and the norm runs outside of it.
 Tensor layer_norm_plus_one(Trace& t, const Tensor& x, const Tensor& weight, const Tensor* bias) {
-  const auto low = [&](const Tensor& y) { return t.autocast_on() ? cast(t, y, *t.settings.autocast) : y; };
+  const auto low = [&](const Tensor& y) {
+    if (!t.autocast_on()) return y;
+    Tensor copy = cast(t, y, *t.settings.autocast);
+    if (y.storage->part == Part::parameters) copy.storage->become(Part::autocast_copies);
+    return copy;
+  };
   const Tensor input = low(x), factor = low(add(t, weight, 1.0));
   const Tensor offset = bias ? low(*bias) : Tensor();
   const Trace::AutocastOff off(t);

@@ -28,7 +28,8 @@ Tensors layer_norm_back(Trace& t, const Node& node, const Tensors& kept, const T
   out[0] = t.allocate(x.dtype, x.shape());
   for (std::size_t i = 1; i < 3; ++i)
     if (node.needs(i)) out[i] = t.allocate(x.dtype, {x.size(-1)});
-  t.launch(Op::layer_norm, x.dtype, {&g[0], &x, &kept[1], &kept[2]}, {&out[0]}).elementwise = 2 * layer_norm_flops * x.elements();
+  const Tensor &mean = kept[kept.size() - 2], &rstd = kept.back();
+  t.launch(Op::layer_norm, x.dtype, {&g[0], &x, &mean, &rstd}, {&out[0]}).elementwise = 2 * layer_norm_flops * x.elements();
   return out;
 }
 
@@ -66,6 +67,8 @@ Tensor layer_norm(Trace& t, const Tensor& input, const Tensor* given_weight, con
   const Tensor bias = given_bias ? t.to_float32_under_autocast(*given_bias) : none;
   const Ref<Node> node = t.node(Op::layer_norm, layer_norm_back, {&x, &weight, &bias});
   t.keep(node, x);
+  if (weight.defined()) t.keep(node, weight);
+  if (bias.defined()) t.keep(node, bias);
   Dims rows = x.shape();
   rows[rows.rank() - 1] = 1;
   Tensor y = t.allocate(x.dtype, x.shape());
