@@ -18,6 +18,8 @@ Command rearrange_command();
 Command reduce_command();
 Command repeat_command();
 Command dtype_command();
+Command measure_command();
+Command check_command();
 Command list_command();
 Command validate_command();
 Command rule_command();

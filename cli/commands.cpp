@@ -24,6 +24,8 @@ constexpr Entry registry[] = {
     {"mfu", mfu_command},
     {"rule", rule_command},
     {"tensor", tensor_command}, {"matmul", matmul_command}, {"einsum", einsum_command}, {"rearrange", rearrange_command}, {"reduce", reduce_command}, {"repeat", repeat_command}, {"dtype", dtype_command},
+    {"measure", measure_command},
+    {"check", check_command},
     {"list", list_command},
     {"validate", validate_command},
     {"help", help_command},

@@ -31,7 +31,7 @@ class Maker {
 
   // One workload in several variants.
   void add(const Workload& workload, const std::vector<std::string>& variants = {""}, double longer = 1) {
-    if (!wanted(workload.name)) return;
+    if (!wanted(workload.name) && (workload.op.empty() || !wanted("step"))) return;
     Group group;
     for (const std::string& variant : variants) {
       group.variants.push_back(workload);
@@ -158,6 +158,7 @@ std::vector<std::string> plannable_names() {
   for (int i = 0; i <= static_cast<int>(Kernel::both_directions); ++i) {
     if (static_cast<Kernel>(i) != Kernel::stream) names.emplace_back(name_of(static_cast<Kernel>(i)));
   }
+  names.emplace_back("step");  // the operations of --model
   return names;
 }
 

@@ -4,13 +4,12 @@
 #include <limits>
 
 #include "kernels/cpu/task.hpp"
+#include "kernels/kernel_constants.hpp"
+#include "kernels/reference.hpp"
 #include "kernels/verify.hpp"
 
 namespace llmcalc::cpu {
 namespace {
-
-// The state AdamW starts from when its step is checked.
-constexpr float first_parameter = 0.5F, first_mean = 0.1F, first_square = 0.01F;
 
 Verification passed() {
   Verification result;
@@ -22,29 +21,6 @@ Verification passed() {
 void merge(Verification& all, const Verification& one) {
   if (!all.passed) return;
   if (!one.passed || one.error > all.error) all = one;
-}
-
-double step_of_adamw(double p, double m, double v, double g, int which) {
-  const double first = m * adam_beta1 + g * (1 - static_cast<double>(adam_beta1));
-  const double second = v * adam_beta2 + g * g * (1 - static_cast<double>(adam_beta2));
-  if (which == 1) return first;
-  if (which == 2) return second;
-  const double corrected = first / (1 - static_cast<double>(adam_beta1));
-  const double root = std::sqrt(second / (1 - static_cast<double>(adam_beta2))) + adam_epsilon;
-  return p * (1 - static_cast<double>(adam_rate) * adam_decay) - adam_rate * corrected / root;
-}
-
-// Of the row that element i is in: sum of squares for a norm; largest and sum of exponentials for a softmax.
-double row_result(const float* in, Count columns, Count i, bool softmax) {
-  const float* row = in + i / columns * columns;
-  const double x = static_cast<double>(in[i]);
-  double sum = 0;
-  if (!softmax) {
-    for (Count j = 0; j < columns; ++j) sum += static_cast<double>(row[j]) * static_cast<double>(row[j]);
-    return x / std::sqrt(sum / static_cast<double>(columns) + norm_epsilon);
-  }
-  for (Count j = 0; j < columns; ++j) sum += std::exp(static_cast<double>(row[j]) - x);
-  return 1 / sum;
 }
 
 }  // namespace
@@ -62,7 +38,7 @@ void CpuBackend::poison(CpuTask& task) {
   pool_->run([&](std::size_t thread) {
     float* out = arena_.slice(thread) + task.window(task.next) + task.out_offset;
     if (w.kernel == Kernel::adamw) {
-      const float first[] = {first_parameter, first_mean, first_square};
+      const float first[] = {adam_first_parameter, adam_first_mean, adam_first_square};
       for (Count i = 0; i < task.out_arrays; ++i) {
         float* array = out + i * task.array_stride;
         std::fill(array, array + task.parts[thread].elements, first[i]);
@@ -124,23 +100,12 @@ Verification CpuBackend::verify_mixed(const CpuTask& task) const {
   for (std::size_t t = 0; t < pool_->size(); ++t) {
     const CpuTask::Part& part = task.parts[t];
     const float* in = arena_.slice(t) + task.window(task.last());
-    const Count inputs = part.written > 0 ? part.read / part.written : 0;
-    const Count used = inputs > 0 ? inputs * part.written : (part.written > 0 ? part.read : 0);
-    const Count with_input = inputs > 0 ? part.written : used;
+    const MixedReference reference(in, part.read, part.written, task.workload.transcendental);
     if (part.written > 0) {
       const float* out = arena_.slice(t) + task.window(task.last()) + task.out_offset;
-      const auto expected = [&](Count i) {
-        if (i >= with_input) return static_cast<double>(write_value);
-        double x = static_cast<double>(in[i]);
-        for (Count j = 1; j < inputs; ++j) x += static_cast<double>(in[j * part.written + i]);
-        return task.workload.transcendental ? transcendental_reference(x) : x;
-      };
-      merge(all, verify_elements(out, part.written, expected, 1, limit));
+      merge(all, verify_elements(out, part.written, [&](Count i) { return reference.at(i); }, 1, limit));
     }
-    double sum = 0;
-    for (Count i = used; i < part.read; ++i) sum += static_cast<double>(in[i]);
-    const double scale = std::sqrt(static_cast<double>(std::max<Count>(part.read - used, 1)));
-    merge(all, verify_value(task.sums[t * CpuTask::sum_stride], sum, scale, error_limit(DType::float32)));
+    merge(all, verify_value(task.sums[t * CpuTask::sum_stride], reference.sum(), reference.sum_scale(), error_limit(DType::float32)));
   }
   return all;
 }
@@ -165,24 +130,12 @@ Verification CpuBackend::verify_streams(const CpuTask& task) const {
     if (w.kernel == Kernel::adamw) {
       for (int array = 0; array < 3; ++array) {
         merge(all, verify_elements(out + array * task.array_stride, elements, [&](Count i) {
-          return step_of_adamw(first_parameter, first_mean, first_square, static_cast<double>(x[i]), array);
+          return adamw_reference(static_cast<double>(x[i]), array);
         }, 1e-2, limit));
       }
       continue;
     }
-    const auto expected = [&](Count i) -> double {
-      const double a = task.in_arrays > 0 ? static_cast<double>(x[i]) : 0;
-      const double b = task.in_arrays > 1 ? static_cast<double>(y[i]) : 0;
-      switch (w.kernel) {
-        case Kernel::write: return write_value;
-        case Kernel::copy: return a;
-        case Kernel::scale: return scale_factor * a;
-        case Kernel::add: return a + b;
-        case Kernel::triad: return a + scale_factor * b;
-        case Kernel::gated_activation: return a / (1 + std::exp(-a)) * b;
-        default: return row_result(x, w.columns, i, w.kernel == Kernel::softmax);
-      }
-    };
+    const auto expected = [&](Count i) { return pass_reference(w.kernel, x, y, w.columns, i); };
     merge(all, verify_elements(out, elements, expected, w.kernel == Kernel::softmax ? 1e-6 : 1, limit));
   }
   return all;

@@ -49,14 +49,6 @@ struct KernelTable {
 // What this processor can run, best first; the last is plain C++.
 const std::vector<KernelTable>& kernel_tables();
 
-// Constants of the kernels, shared with their checks.
-constexpr float scale_factor = 0.75F;  // scale and triad
-constexpr float write_value = 0.5F;
-constexpr float adam_beta1 = 0.9F, adam_beta2 = 0.999F, adam_rate = 1e-3F, adam_epsilon = 1e-8F, adam_decay = 0.01F;
-constexpr float norm_epsilon = 1e-6F;
-// The element-wise function of a transcendental stream, over inputs x summed: exp(-|x|).
-double transcendental_reference(double x);
-
 // Matrix products in rising complexity; the vectorised one is in the table.
 void matmul_plain(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc);
 void matmul_blocked(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc);

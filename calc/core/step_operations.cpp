@@ -1,0 +1,44 @@
+#include "core/step_operations.hpp"
+
+#include <map>
+#include <tuple>
+
+#include "core/passes/rates.hpp"
+
+namespace llmcalc {
+namespace {
+
+Count dimension(const MeasuredWorkload& w, const char* name, Count otherwise) {
+  const auto found = w.dimensions.find(name);
+  return found == w.dimensions.end() ? otherwise : found->second;
+}
+
+}  // namespace
+
+std::vector<StepOperation> distinct_operations(const Trace& trace, Count accumulate) {
+  std::vector<StepOperation> operations;
+  using Key = std::tuple<Op, DType, Count, Count, Count, Count, Count, Count, Count>;
+  std::map<Key, std::size_t> known;
+  for (const Launch& l : trace.tape()) {
+    const Key key{l.op, l.dtype, l.batch, l.m, l.n, l.k, l.read.value(), l.written.value(), l.flops_per_pair};
+    const auto [at, added] = known.emplace(key, operations.size());
+    if (added) {
+      operations.push_back({l, trace.modules()[l.module], 0});
+      operations.back().launch.repeat = 1;
+    }
+    Count& times = operations[at->second].times;
+    times = checked::add(times, checked::multiply(l.repeat, l.pass == Pass::optimizer ? 1 : accumulate));
+  }
+  return operations;
+}
+
+bool is_measurement_of(const MeasuredWorkload& w, const Launch& launch, bool tf32) {
+  if (w.op != name_of(launch.op) || dimension(w, "read", -1) != launch.read.value() ||
+      dimension(w, "written", -1) != launch.written.value())
+    return false;
+  if (!is_matrix_product(launch.op)) return true;
+  return w.dtype == peak_key_for(launch.dtype, tf32) && dimension(w, "batch", 1) == launch.batch &&
+         dimension(w, "m", 0) == launch.m && dimension(w, "n", 0) == launch.n && dimension(w, "k", 0) == launch.k;
+}
+
+}  // namespace llmcalc
