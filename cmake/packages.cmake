@@ -1,9 +1,8 @@
 # What comes from the distribution, under one name each whatever the version:
-# llmcalc::fmt, llmcalc::yaml, llmcalc::json, llmcalc::cli11, llmcalc::threads.
+# llmcalc::yaml, llmcalc::json, llmcalc::cli11, llmcalc::threads.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
-find_package(fmt CONFIG REQUIRED)
 find_package(yaml-cpp CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
@@ -18,8 +17,7 @@ llmcalc_package(json nlohmann_json::nlohmann_json)
 llmcalc_package(cli11 CLI11::CLI11)
 llmcalc_package(threads Threads::Threads)
 
-# Header-only fmt and the static yaml-cpp start sooner than the shared libraries (bench/README.md has the figures).
-llmcalc_package(fmt fmt::fmt-header-only)
+# The static yaml-cpp starts sooner than the shared library (bench/README.md has the figures).
 find_library(LLMCALC_YAML_STATIC libyaml-cpp.a)
 mark_as_advanced(LLMCALC_YAML_STATIC)
 if(LLMCALC_YAML_STATIC)

@@ -6,7 +6,7 @@ set -euo pipefail
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 
 # Package names are the same on Debian 12 and 13 and on Ubuntu 22.04 and 24.04 (there from "universe").
-PACKAGES_BUILD="g++ cmake ninja-build libfmt-dev libcli11-dev libyaml-cpp-dev nlohmann-json3-dev"
+PACKAGES_BUILD="g++ cmake ninja-build libcli11-dev libyaml-cpp-dev nlohmann-json3-dev"
 PACKAGES_TESTS="catch2"
 
 EXIT_UNAVAILABLE=4  # the code llmcalc itself gives for "backend, driver or helper program not available"
