@@ -55,6 +55,12 @@ const std::vector<Architecture>& architectures() {
       {"deepseek_v2", Status::counted, "latent attention, routed and shared experts", build_deepseek_v2},
       {"deepseek_v3", Status::counted, "latent attention, experts by sigmoid in groups", build_deepseek_v3},
       {"glm4_moe", Status::counted, "deepseek_v3's experts with ordinary attention", build_glm4_moe},
+      {"dbrx", Status::counted, "experts everywhere, fused and clipped q/k/v", build_dbrx},
+      {"llama4_text", Status::counted, "chunked attention, experts and a shared one", build_llama4},
+      {"gemma4_text", Status::approximate, "global layers with heads of their own, experts beside the MLP", build_gemma4},
+      {"deepseek_v32", Status::approximate, "deepseek_v3 with an index of the keys a query sees", build_deepseek_v32},
+      {"glm_moe_dsa", Status::approximate, "deepseek_v32 with other sizes", build_glm_moe_dsa},
+      {"deepseek_v4", Status::approximate, "compressed long-range keys, several residual streams", build_deepseek_v4},
   };
   return all;
 }

@@ -166,13 +166,18 @@ Attended mpt(Trace& t, const Job& job, const AttentionTraits& traits, const Eage
 }  // namespace
 
 ScorePairs score_pairs(const Job& job, const AttentionTraits& traits) {
-  if (job.lengths.empty()) return pairs_of_document(job.seq, traits.window, traits.causal);
-  // Documents do not see one another; `full` still counts the whole square, as a kernel without packing computes it.
+  if (job.lengths.empty() && !traits.chunk) return pairs_of_document(job.seq, traits.window, traits.causal);
+  // Documents, and chunks of them, do not see one another; `full` still counts the whole square, as a kernel without
+  // packing computes it.
   ScorePairs sum{checked::multiply<Count>(2, checked::multiply(job.seq, job.seq)), 0, 0};
-  for (const Count length : job.lengths) {
-    const ScorePairs one = pairs_of_document(length, traits.window, traits.causal);
-    sum.causal_twice += one.causal_twice;
-    sum.exact_twice += one.exact_twice;
+  const auto add = [&](const ScorePairs& one, Count times) {
+    sum.causal_twice += one.causal_twice * times;
+    sum.exact_twice += one.exact_twice * times;
+  };
+  for (const Count length : job.lengths.empty() ? std::vector<Count>{job.seq} : job.lengths) {
+    const Count chunk = traits.chunk.value_or(length);
+    add(pairs_of_document(chunk, traits.window, traits.causal), length / chunk);
+    add(pairs_of_document(length % chunk, traits.window, traits.causal), 1);
   }
   return sum;
 }

@@ -36,8 +36,14 @@ Tensor rms_norm_plus_one(Trace& t, const Tensor& x, const Tensor& weight) {
   return cast(t, hidden, x.dtype);
 }
 
+// With pow(-0.5) instead of rsqrt, which keeps its input.
 Tensor rms_norm_float32_weight(Trace& t, const Tensor& x, const Tensor* weight) {
-  Tensor hidden = rms_normalised(t, x);
+  Tensor hidden = cast(t, x, DType::float32);
+  Tensor scale = pow(t, hidden, 2);
+  scale = mean_last(t, scale);
+  scale = add(t, scale, 1e-6);
+  scale = pow(t, scale, -0.5);
+  hidden = mul(t, hidden, scale);
   if (weight) hidden = mul(t, hidden, cast(t, *weight, DType::float32));
   return cast(t, hidden, x.dtype);
 }

@@ -105,6 +105,50 @@ std::unique_ptr<Model> build_deepseek_v3(Fields& f) {
   return make_transformer(std::move(s));
 }
 
+namespace {
+
+// DeepSeek V3.2's and GLM-5's choice of the keys a query sees: parameters counted, its small products not traced.
+void add_indexer(Fields& f, TransformerSpec& s, Count heads) {
+  const Count n = f.count("index_n_heads", heads), size = f.count("index_head_dim", 128);
+  f.ignore({"index_topk", "indexer_rope_interleave", "layer_types", "indexer_types"});
+  const AttentionSpec& a = s.kinds.front().attention;
+  const Count rank = a.latent->q_rank.value_or(s.hidden);
+  s.kinds.front().extra = {{"self_attn.indexer.wq_b.weight", {n * size, rank}},
+                           {"self_attn.indexer.wk.weight", {size, s.hidden}},
+                           {"self_attn.indexer.k_norm.weight", {size}},
+                           {"self_attn.indexer.k_norm.bias", {size}},
+                           {"self_attn.indexer.weights_proj.weight", {n, s.hidden}}};
+}
+
+std::unique_ptr<Model> build_indexed(Fields& f, std::string architecture, const LlamaDefaults& assumed, Count q_rank,
+                                     Count v_size, Count plain_size, Count index_heads, const DeepseekDefaults& experts) {
+  TransformerSpec s = read_llama_like(f, std::move(architecture), assumed);
+  read_latent(f, s, q_rank, v_size, plain_size);
+  s.kinds.front().attention.always_masked = true;
+  s.kinds.front().mlp.up_bias = s.kinds.front().mlp.down_bias = f.flag("mlp_bias", false);
+  add_indexer(f, s, index_heads);
+  read_deepseek_experts(f, s, RouterKind::sigmoid_groups, experts);
+  return make_transformer(std::move(s));
+}
+
+}  // namespace
+
+std::unique_ptr<Model> build_deepseek_v32(Fields& f) {
+  LlamaDefaults assumed;
+  assumed.inner = 18432;
+  assumed.max_seq = 163840;
+  assumed.kv_heads = 128;
+  return build_indexed(f, "deepseek_v32", assumed, 1536, 128, 128, 64, {256, 8, 2048, 1, 3, 8, 4, true});
+}
+
+std::unique_ptr<Model> build_glm_moe_dsa(Fields& f) {
+  LlamaDefaults assumed;
+  assumed.inner = 12288;
+  assumed.max_seq = 202752;
+  assumed.kv_heads = 64;
+  return build_indexed(f, "glm_moe_dsa", assumed, 2048, 256, 192, 32, {256, 8, 2048, 1, 3, 1, 1, true});
+}
+
 std::unique_ptr<Model> build_glm4_moe(Fields& f) {
   LlamaDefaults assumed;
   assumed.inner = 10944;

@@ -53,5 +53,11 @@ std::unique_ptr<Model> build_ernie4_5_moe(Fields& fields);
 std::unique_ptr<Model> build_deepseek_v2(Fields& fields);
 std::unique_ptr<Model> build_deepseek_v3(Fields& fields);
 std::unique_ptr<Model> build_glm4_moe(Fields& fields);
+std::unique_ptr<Model> build_dbrx(Fields& fields);
+std::unique_ptr<Model> build_llama4(Fields& fields);
+std::unique_ptr<Model> build_gemma4(Fields& fields);
+std::unique_ptr<Model> build_deepseek_v32(Fields& fields);
+std::unique_ptr<Model> build_glm_moe_dsa(Fields& fields);
+std::unique_ptr<Model> build_deepseek_v4(Fields& fields);
 
 }  // namespace llmcalc

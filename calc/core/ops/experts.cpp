@@ -16,6 +16,12 @@ Tensors scatter_back(Trace& t, const Node& node, const Tensors& kept, const Tens
   return {zeros};
 }
 
+Tensors gather_back(Trace& t, const Node& node, const Tensors& kept, const Tensors& g) {
+  Tensor gradient = t.allocate(g[0].dtype, node.shape);
+  t.launch(Op::gather, g[0].dtype, {&kept[0], &gradient}, {&gradient});
+  return {gradient};
+}
+
 Tensors sum_back(Trace& t, const Node& node, const Tensors&, const Tensors& g) {
   Tensor gradient = g[0];
   if (node.numbers[0] >= 0) gradient = unsqueeze(t, gradient, static_cast<int>(node.numbers[0]));
@@ -90,6 +96,12 @@ Tensor gather_last(Trace& t, const Tensor& x, const Tensor& indices) {
   return picked(t, Op::gather, node, x, indices, indices.shape());
 }
 
+Tensor scattered(Trace& t, const Tensor& values, const Tensor& indices, Count length) {
+  const Ref<Node> node = t.node(Op::scatter, gather_back, {&values});
+  t.keep(node, indices);
+  return picked(t, Op::scatter, node, values, indices, {values.size(0), length});
+}
+
 Tensor rows_at(Trace& t, const Tensor& x, const Tensor& indices) {
   const Ref<Node> node = t.node(Op::index, scatter_back, {&x});
   t.keep(node, indices);
@@ -126,6 +138,7 @@ Tensor sum_last(Trace& t, const Tensor& x, bool keeps_axis) {
   return summed(t, x, shape, x.rank() - 1);
 }
 
+Tensor sum_axis_0(Trace& t, const Tensor& x) { return summed(t, x, {x.size(1), x.size(2)}, 0); }
 Tensor sum_axis_1(Trace& t, const Tensor& x) { return summed(t, x, {x.size(0), x.size(2)}, 1); }
 
 Tensor div_in_place(Trace& t, const Tensor& x, const Tensor& divisor) {

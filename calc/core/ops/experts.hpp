@@ -16,7 +16,11 @@ Tensor gather_last(Trace& t, const Tensor& x, const Tensor& indices);
 // Rows of x (n, ...) by int64 indices (m); keeps the indices.
 Tensor rows_at(Trace& t, const Tensor& x, const Tensor& indices);
 
+// (n, k) values written to their places in rows of `length`; keeps the indices.
+Tensor scattered(Trace& t, const Tensor& values, const Tensor& indices, Count length);
+
 Tensor sum_last(Trace& t, const Tensor& x, bool keeps_axis);
+Tensor sum_axis_0(Trace& t, const Tensor& x);  // (k, n, h) to (n, h)
 Tensor sum_axis_1(Trace& t, const Tensor& x);  // (n, k, h) to (n, h)
 
 // x /= divisor for two tensors: keeps the divisor and a copy of x as it was.

@@ -2,6 +2,7 @@
 #include "core/ops/cast.hpp"
 #include "core/ops/data.hpp"
 #include "core/ops/elementwise.hpp"
+#include "core/ops/matmul.hpp"
 #include "core/ops/normalise.hpp"
 #include "core/ops/select.hpp"
 #include "core/ops/views.hpp"
@@ -81,8 +82,15 @@ class Projection {
       q = halves[0];
     }
     q = q_heads(q);
-    Tensor k = k_heads(project(a_.k_name, w_.k));
-    return {q, k, v_heads(project(a_.v_name, w_.v)), gate};
+    if (a_.reuses_kv) {  // an earlier layer's: here two tensors that are there
+      const Dims shape{batch_, a_.kv_heads, length_, a_.qk_size};
+      return {q, constant(t_, q.dtype, shape), constant(t_, q.dtype, shape), gate};
+    }
+    const Tensor k_rows = project(a_.k_name, w_.k);
+    const Tensor k = k_heads(k_rows);
+    Tensor v = v_heads(a_.v_is_k ? k_rows : project(a_.v_name, w_.v));
+    if (a_.norms_v) v = norm(t_, a_.q_k_norm.kind, v, nullptr);
+    return {q, k, v, gate};
   }
 
   Qkv rows_in_turn() const {
@@ -170,7 +178,30 @@ Qkv latent(Trace& t, const AttentionSpec& a, const AttentionWeights& w, const Te
   const Tensors k_and_v = split(t, kv, {l.plain_size, a.v_size}, -1);
   // Both parts are written into one new tensor of the projection's dtype.
   const Tensor turned = expand(t, cast(t, k_turning, kv.dtype), {batch, a.heads, length, l.rotary_size});
-  return {queries, cat(t, {k_and_v[0], turned}, -1), k_and_v[1]};
+  return {queries, cat(t, {k_and_v[0], turned}, -1), k_and_v[1], {}};
+}
+
+Qkv low_rank(Trace& t, const AttentionSpec& a, const AttentionWeights& w, const Tensor& x) {
+  const NormSpec& norm_spec = a.low_rank->norm;
+  Tensor q = run_linear(t, "q_a_proj", a.linear, w.q_down, x);
+  q = run_norm(t, "q_a_norm", norm_spec, w.q_down_norm, q);
+  q = run_linear(t, "q_b_proj", a.linear, w.q_up, q);
+  q = transpose(t, view(t, q, {x.size(0), x.size(1), a.heads, a.qk_size}), 1, 2);
+  Tensor kv = run_linear(t, "kv_proj", a.linear, w.kv_down, x);
+  kv = run_norm(t, "kv_norm", norm_spec, w.kv_down_norm, kv);
+  kv = transpose(t, view(t, kv, {x.size(0), x.size(1), 1, a.qk_size}), 1, 2);
+  return {q, kv, kv, {}};
+}
+
+// Rows (B, T, heads * size) in groups, each by its own matrix, side by side again.
+Tensor down_in_groups(Trace& t, const AttentionSpec& a, const AttentionWeights& w, const Tensor& x) {
+  const Trace::Scope scope(t, "o_a_proj");
+  const Count groups = a.low_rank->out_groups, rank = a.low_rank->out_rank, rows = x.size(0) * x.size(1);
+  const Count part = x.size(2) / groups;
+  const Tensor grouped = transpose(t, view(t, x, {rows, groups, part}), 0, 1);
+  const Tensor weight = transpose(t, view(t, t.parameter(w.out_down.weight), {groups, rank, part}), 1, 2);
+  const Tensor y = transpose(t, matmul(t, grouped, weight), 0, 1);
+  return reshape(t, y, {x.size(0), x.size(1), groups * rank});
 }
 
 }  // namespace
@@ -179,11 +210,19 @@ Tensor run_attention(Trace& t, const Job& job, const AttentionSpec& a, const Att
                      const AttentionTraits& traits, const Tensor& x, const Shared& shared, const Tensor& mask,
                      Tensor& probabilities) {
   const Trace::Scope scope(t, a.name);
-  Qkv qkv = a.latent ? latent(t, a, w, x, shared) : Projection(t, a, w, x).run();
+  Qkv qkv = a.latent     ? latent(t, a, w, x, shared)
+            : a.low_rank ? low_rank(t, a, w, x)
+                         : Projection(t, a, w, x).run();
   if (!a.latent && a.rotary.style != RotaryStyle::none) {
     const Trace::Scope rotary(t, "rotary");
     apply_rotary(t, a.rotary, shared.rotary[a.rotary_table], qkv.q, qkv.k);
   }
+  if (a.qk_norm == QkNorm::after_rotary) {
+    qkv.q = norm(t, NormKind::rms, qkv.q, nullptr);
+    qkv.k = norm(t, NormKind::rms, qkv.k, nullptr);
+  }
+  if (a.tunes_temperature)
+    qkv.q = cast(t, mul(t, qkv.q, constant(t, DType::float32, {1, 1, x.size(1), 1})), qkv.q.dtype);
   AttentionExtras extras{mask, shared.alibi, {}, x.dtype};
   if (a.scores.sinks) extras.sinks = t.parameter(w.sinks);
   Attended mixed = attend(t, job, traits, a.scores, qkv.q, qkv.k, qkv.v, extras, job.rate(a.dropout));
@@ -193,6 +232,7 @@ Tensor run_attention(Trace& t, const Job& job, const AttentionSpec& a, const Att
   Tensor output = reshape(t, mixed.output, {x.size(0), x.size(1), a.heads * a.v_size});
   mixed.output = {};
   if (gate.defined()) output = mul(t, output, sigmoid(t, gate));
+  if (a.low_rank) output = down_in_groups(t, a, w, output);
   output = run_linear(t, a.out_name, a.linear, w.out, output);
   return dropout(t, output, job.rate(a.out_dropout));
 }

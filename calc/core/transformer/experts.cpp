@@ -207,11 +207,37 @@ Tensor shared_part(Trace& t, const Job& job, const ExpertsSpec& e, const Experts
   return run_mlp(t, job, e.shared, w.shared, x);
 }
 
+// Llama 4: every expert computes every token, scaled by its score, which is 0 for those not chosen.
+Tensor every_expert(Trace& t, const Job& job, const ExpertsSpec& e, const ExpertsWeights& w, const Tensor& x) {
+  const Count tokens = x.size(0), hidden = x.size(1);
+  Tensor scores;
+  {
+    const Trace::Scope scope(t, e.router_name);
+    const Tensor logits = linear(t, x, t.parameter(w.router.weight));
+    const TopK top = topk(t, logits, e.per_token);
+    scores = scattered(t, top.values, top.indices, e.experts);
+    scores = sigmoid(t, cast(t, scores, DType::float32));
+    scores = cast(t, scores, logits.dtype);
+  }
+  Tensor routed = reshape(t, expand(t, unsqueeze(t, x, 0), {e.experts, tokens, hidden}), {e.experts * tokens, hidden});
+  routed = mul(t, routed, reshape(t, transpose(t, scores, 0, 1), {e.experts * tokens, 1}));
+  {
+    const Trace::Scope scope(t, e.experts_name);
+    const Tensor both = matmul(t, view(t, routed, {e.experts, tokens, hidden}), t.parameter(w.gate_up));
+    const Tensors halves = chunk(t, both, 2, -1);
+    routed = mul(t, halves[1], activate(t, halves[0], e.activation));
+    routed = matmul(t, routed, t.parameter(w.down));
+  }
+  const Tensor shared = run_mlp(t, job, e.shared, w.shared, x);
+  return add_in_place(t, shared, sum_axis_0(t, routed));
+}
+
 }  // namespace
 
 Tensor run_experts(Trace& t, const Job& job, const ExpertsSpec& e, const ExpertsWeights& w, const Tensor& x) {
-  const Trace::Scope scope(t, e.name);
+  const Trace::Scope scope(t, e.name.empty() ? std::string_view("moe") : std::string_view(e.name));
   const Tensor tokens = view(t, x, {x.size(0) * x.size(1), x.size(2)});
+  if (e.router == RouterKind::sigmoid_input) return view(t, every_expert(t, job, e, w, tokens), x.shape());
   Tensor shared;
   if (e.shared.inner > 0 && e.shared_first) shared = shared_part(t, job, e, w, tokens);
   const Routed routed = Router(t, e, w).run(tokens);

@@ -52,6 +52,12 @@ struct LatentSpec {
   bool down_bias = false;  // of the projections down to the ranks
 };
 
+// DeepSeek V4's attention: q by way of a low rank, one key that is also the value, the output in groups of low rank.
+struct LowRankSpec {
+  Count q_rank = 0, out_groups = 1, out_rank = 0;
+  NormSpec norm;
+};
+
 enum class QkNorm : unsigned char {
   none,
   per_head,        // one weight of the head's size
@@ -79,13 +85,16 @@ struct AttentionSpec {
   bool norms_v = false;  // v too, without weight (Gemma 4)
   RotarySpec rotary;
   std::size_t rotary_table = 0;  // which of the model's tables
+  bool tunes_temperature = false;  // q times a number for each position (Llama 4's layers without positions)
   bool scales_q = false;         // q is scaled after its projection (OPT)
   std::optional<Count> window;
   std::optional<Count> chunk;  // attends within chunks of so many tokens (Llama 4)
   EagerStyle scores;
   std::string why_not_fused;
+  bool always_masked = false;  // a mask is handed over even where the kernel's causal flag would do
   double dropout = 0, out_dropout = 0;
   std::optional<LatentSpec> latent;
+  std::optional<LowRankSpec> low_rank;
 };
 
 struct MlpSpec {
@@ -117,6 +126,13 @@ class Mixer {
 
 struct ExpertsSpec;  // experts.hpp
 
+// A tensor that is counted but takes no part in the trace: what the library adds to a family's usual form.
+struct ExtraParameter {
+  std::string name;
+  Dims shape;
+  Role role = Role::weight;
+};
+
 // One kind of layer.
 struct LayerSpec {
   std::string name = "decoder";
@@ -127,6 +143,9 @@ struct LayerSpec {
   MlpSpec mlp;
   std::shared_ptr<const ExpertsSpec> experts;  // instead of, or with, the MLP
   NamedNorm before_attention{"input_layernorm", {}}, after_attention, before_mlp{"post_attention_layernorm", {}}, after_mlp;
+  // Experts beside the MLP, each with norms of its own, added up (Gemma 4); used where there are both.
+  NamedNorm after_dense, before_experts, after_experts;
+  std::vector<ExtraParameter> extra;
   bool residual_is_normed = false;  // the residual is what the norm put out (Bloom's option)
   std::optional<double> residual_multiplier;
   bool adds_in_place = false;  // parallel: mlp += attention, then dropout, then + x (Falcon)
@@ -156,6 +175,7 @@ struct TransformerSpec {
   std::vector<int> pattern;  // the kind of each layer
 
   NamedNorm final_norm{"norm", {}};
+  std::vector<ExtraParameter> extra;
   bool tied = false;
   bool head_bias = false;
   std::optional<double> logit_scale;  // a factor or divisor

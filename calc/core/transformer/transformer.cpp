@@ -22,7 +22,7 @@ AttentionTraits traits_of(const AttentionSpec& a) {
   traits.chunk = a.chunk;
   traits.causal = a.causal;
   traits.why_not_fused = a.why_not_fused;
-  traits.always_masked = a.scores.form == ScoreForm::falcon || a.scores.form == ScoreForm::falcon_alibi;
+  traits.always_masked = a.always_masked || a.scores.form == ScoreForm::falcon || a.scores.form == ScoreForm::falcon_alibi;
   return traits;
 }
 
@@ -144,6 +144,15 @@ Tensor Transformer::layer(Trace& t, const Job& job, Count index, const Tensor& i
   const auto fed = [&](const Tensor& x) {
     return s.experts ? run_experts(t, job, *s.experts, w.experts, x) : run_mlp(t, job, s.mlp, w.mlp, x);
   };
+  // The MLP of `x` and the experts of `residual`, each behind norms of its own.
+  const auto fed_both = [&](const Tensor& x, const Tensor& residual) {
+    Tensor dense = run_mlp(t, job, s.mlp, w.mlp, x);
+    dense = normed(s.after_dense, w.after_dense, dense);
+    Tensor routed = normed(s.before_experts, w.before_experts, residual);
+    routed = run_experts(t, job, *s.experts, w.experts, routed);
+    routed = normed(s.after_experts, w.after_experts, routed);
+    return add(t, dense, routed);
+  };
   const auto scaled = [&](const Tensor& x) { return s.residual_multiplier ? mul(t, x, *s.residual_multiplier) : x; };
 
   if (s.form == BlockForm::parallel) {
@@ -172,7 +181,7 @@ Tensor Transformer::layer(Trace& t, const Job& job, Count index, const Tensor& i
   residual = hidden;
   if (!norm_last) hidden = normed(s.before_mlp, w.before_mlp, residual);
   if (s.residual_is_normed) residual = hidden;
-  hidden = fed(hidden);
+  hidden = s.experts && s.mlp.inner > 0 ? fed_both(hidden, residual) : fed(hidden);
   hidden = normed(s.after_mlp, w.after_mlp, hidden);
   hidden = scaled(hidden);
   hidden = add(t, residual, hidden);

@@ -33,6 +33,10 @@ class Registrar {
     const std::string prefix = a.name + ".";
     const Count hidden = spec_.hidden;
     const Count q_rows = a.heads * a.qk_size, k_rows = a.kv_heads * a.qk_size, v_rows = a.kv_heads * a.v_size;
+    if (a.low_rank) {
+      add_low_rank(w, a, prefix);
+      return w;
+    }
     if (a.latent) {
       add_latent(w, a, prefix);
     } else if (a.qkv_form == QkvForm::separate) {
@@ -68,7 +72,7 @@ class Registrar {
   ExpertsWeights add_experts(const ExpertsSpec& e) {
     ExpertsWeights w;
     const Count hidden = spec_.hidden;
-    const std::string prefix = e.name + ".", experts = prefix + e.experts_name + ".";
+    const std::string prefix = e.name.empty() ? "" : e.name + ".", experts = prefix + e.experts_name + ".";
     w.router = add(LinearForm::linear, prefix + e.router_name, hidden, e.experts, e.router_bias);
     p_[w.router.weight].always_float32 = e.router_float32;
     if (e.correction_parameter) {
@@ -114,10 +118,27 @@ class Registrar {
     w.after_attention = add_norm(layer.after_attention, row);
     w.before_mlp = add_norm(layer.before_mlp, row);
     w.after_mlp = add_norm(layer.after_mlp, row);
+    w.after_dense = add_norm(layer.after_dense, row);
+    w.before_experts = add_norm(layer.before_experts, row);
+    w.after_experts = add_norm(layer.after_experts, row);
+    for (const ExtraParameter& extra : layer.extra) p_.add(extra.name, extra.shape, extra.role);
     return w;
   }
 
  private:
+  void add_low_rank(AttentionWeights& w, const AttentionSpec& a, const std::string& prefix) {
+    const LowRankSpec& l = *a.low_rank;
+    const Count hidden = spec_.hidden, rows = a.heads * a.qk_size;
+    if (a.scores.sinks) w.sinks = p_.add(prefix + "sinks", {a.heads});
+    w.q_down = add(a.linear, prefix + "q_a_proj", hidden, l.q_rank, false);
+    w.q_down_norm = add_norm(prefix + "q_a_norm", l.norm, {l.q_rank});
+    w.q_up = add(a.linear, prefix + "q_b_proj", l.q_rank, rows, false);
+    w.kv_down = add(a.linear, prefix + "kv_proj", hidden, a.qk_size, false);
+    w.kv_down_norm = add_norm(prefix + "kv_norm", l.norm, {a.qk_size});
+    w.out_down = add(a.linear, prefix + "o_a_proj", rows / l.out_groups, l.out_groups * l.out_rank, false);
+    w.out = add(a.linear, prefix + "o_b_proj", l.out_groups * l.out_rank, hidden, false);
+  }
+
   void add_latent(AttentionWeights& w, const AttentionSpec& a, const std::string& prefix) {
     const LatentSpec& latent = *a.latent;
     const Count q_rows = a.heads * a.qk_size;
@@ -137,7 +158,7 @@ class Registrar {
   void add_qk_norms(AttentionWeights& w, const AttentionSpec& a, const std::string& prefix) {
     const auto both = [&](const Dims& q, const Dims& k) {
       w.q_norm = add_norm(prefix + a.q_norm_name, a.q_k_norm, q);
-      w.k_norm = add_norm(prefix + a.k_norm_name, a.q_k_norm, k);
+      if (!a.reuses_kv) w.k_norm = add_norm(prefix + a.k_norm_name, a.q_k_norm, k);
     };
     switch (a.qk_norm) {
       case QkNorm::none:
@@ -219,6 +240,7 @@ TransformerWeights add_parameters(Parameters& p, const TransformerSpec& spec) {
   }
   w.embedding_norm = registrar.add_norm(spec.embedding_norm, {spec.hidden}, spec.base);
   add_layers(p, spec, w);
+  for (const ExtraParameter& extra : spec.extra) p.add(spec.base + extra.name, extra.shape, extra.role);
   w.final_norm = registrar.add_norm(spec.final_norm, {spec.hidden}, spec.base);
   w.head.weight = spec.tied ? w.embedding : p.add(spec.head_name + ".weight", {spec.vocabulary, row}, Role::head);
   if (spec.head_bias) w.head.bias = p.add(spec.head_name + ".bias", {spec.vocabulary});

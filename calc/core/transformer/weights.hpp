@@ -19,6 +19,7 @@ struct AttentionWeights {
   LinearWeights q_down, q_up, kv_down, kv_up;  // latent attention
   NormWeights q_down_norm, kv_down_norm;
   ParameterId sinks = -1;
+  LinearWeights out_down;  // before `out`, in groups (DeepSeek V4)
 };
 
 struct MlpWeights {
@@ -37,7 +38,7 @@ struct LayerWeights {
   AttentionWeights attention;
   MlpWeights mlp;
   ExpertsWeights experts;
-  NormWeights before_attention, after_attention, before_mlp, after_mlp;
+  NormWeights before_attention, after_attention, before_mlp, after_mlp, after_dense, before_experts, after_experts;
 };
 
 struct TransformerWeights {
