@@ -142,14 +142,14 @@ void Trace::backward(Tensor loss, std::uint64_t loss_begins) {
 
 void Trace::run_ready(std::uint64_t loss_begins) {
   int block = -1;
-  auto at_block_start = ledger.parts();
+  auto at_block_start = ledger.snapshot();
   const auto move_to_block = [&](int next) {
     if (next == block) return;
     // Leaving a block downwards: the untraced ones before it behave alike.
     if (block > 0) ledger.repeat_since(at_block_start, skipped_after_[static_cast<std::size_t>(block - 1)]);
     block = next;
     repeat_ = block > 0 ? 1 + skipped_after_[static_cast<std::size_t>(block - 1)] : 1;
-    at_block_start = ledger.parts();
+    at_block_start = ledger.snapshot();
   };
   while (!ready_.empty()) {
     std::pop_heap(ready_.begin(), ready_.end(), runs_later);

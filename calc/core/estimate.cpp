@@ -3,6 +3,8 @@
 #include "core/conventions.hpp"
 #include "core/fit.hpp"
 #include "core/passes/flops.hpp"
+#include "core/passes/device_memory.hpp"
+#include "core/passes/inference.hpp"
 #include "core/passes/memory.hpp"
 #include "core/resolve.hpp"
 #include "core/training.hpp"
@@ -15,14 +17,15 @@ constexpr const char* library_version = "transformers 5.24, torch 2.15";
 // Bytes per parameter the recipe and the optimizer hold, by the rule of thumb.
 Count bytes_per_parameter(const StepPlan& plan) {
   const Precision& p = *plan.precision;
+  if (plan.infers) return size_of(p.weight).value();
   const Bytes states = plan.optimizer->cost(Dims{1}, p.stepped()).states;
   const Bytes master = p.master ? size_of(*p.master) : Bytes(0);
   return (size_of(p.weight) + size_of(p.gradient) + master + states).value();
 }
 
-void add_parameters(Report& report, const ModelSource& source) {
+void add_parameters(Report& report, const ModelSource& source, const StepPlan& plan) {
   if (source.model) {
-    report.parameters = count_parameters(source.model->parameters);
+    report.parameters = count_parameters(parameters_of(*source.model, plan));
     report.mixture_of_experts = source.model->info.mixture_of_experts;
     return;
   }
@@ -43,10 +46,11 @@ void add_size_only_memory(Report& report, const StepPlan& plan) {
   const Precision& p = *plan.precision;
   const Count n = report.parameters.total;
   report.memory.parameters = size_of(p.weight) * n;
+  report.memory.peak = report.rule_16n;
+  if (plan.infers) return;
   report.memory.gradients = size_of(p.gradient) * n;
   if (p.master) report.memory.master_weights = size_of(*p.master) * n;
   report.memory.optimizer_states = plan.optimizer->cost(Dims{n}, p.stepped()).states;
-  report.memory.peak = report.rule_16n;
 }
 
 std::optional<FlopsPerSecond> device_peak(const Device& device, const Precision& precision) {
@@ -59,8 +63,13 @@ void add_scope(Report& report, const Resolved& resolved, const ModelSource& sour
   std::vector<std::string>& scope = report.scope;
   if (source.read_as) scope.push_back("read as the family " + *source.read_as + ", because --as said so");
   if (report.size_only) scope.push_back("only the size is known: no activations, no attention FLOPs, no peak; rules of thumb only");
-  if (!report.size_only && device)
-    scope.push_back("memory: what tensors take; not the CUDA context, library workspaces and the allocator's spare (often 0.5-1.5 GB and some percent)");
+  if (resolved.kv_bits) {
+    scope.push_back("inference: weights and the cache of keys and values; not the activations of the pass that fills it; FLOPs are of one forward pass over all tokens; no time");
+  } else if (!report.size_only && device) {
+    scope.push_back("memory: tensors, the caching allocator's pool and an allowance for context and workspaces; not what kernels allocate for themselves");
+  }
+  if (resolved.run.lora || resolved.run.qlora)
+    scope.push_back("adapters: as PEFT makes them; under autocast the frozen base is held in the 16-bit dtype");
   if (resolved.run.gpus > 1)
     scope.push_back("memory is one replica's, unsharded; time assumes communication between the replicas hides");
   if (report.time && report.time->basis == "roofline")
@@ -86,21 +95,29 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
     report.device = Report::DeviceUsed{device->name, device->source, std::string(resolved.plan.precision->peak_key()), {}, resolved.run.gpus};
     if (const auto peak = device_peak(*device, *resolved.plan.precision)) report.device->peak = *peak;
   }
-  add_parameters(report, source);
+  add_parameters(report, source, resolved.plan);
   add_rules(report, resolved.plan);
 
   try {
     if (source.model) {
-      const TracedStep step = trace_step(*source.model, resolved.plan);
+      AllocationLog log;
+      std::size_t optimizer_begins = 0;
+      const bool infers = resolved.kv_bits.has_value();
+      const TracedStep step = infers ? trace_inference(*source.model, resolved.plan)
+                                     : trace_step(*source.model, resolved.plan, &log, &optimizer_begins);
       const Count tokens = checked::multiply(resolved.run.batch, resolved.run.seq);
       report.flops = count_flops(step.trace, resolved.counting, checked::multiply(resolved.run.accumulate, resolved.run.gpus), tokens);
       report.flops->convention = resolved.run.attention_flops;
       apply_convention(*report.flops, resolved.run.attention_flops, *source.model, resolved.plan.job, step.trace,
                        checked::multiply(resolved.run.accumulate, resolved.run.gpus));
-      report.memory = account_memory(step);
+      report.memory = infers ? inference_memory(*source.model, resolved.plan, *resolved.kv_bits) : account_memory(step);
+      add_device_memory(report.memory,
+                        infers ? report.memory.peak : simulate_reserved(*source.model, resolved.plan, log, optimizer_begins), device);
       if (device) {
-        if (device->usable_memory() > Bytes(0)) report.fit = judge_fit(*source.model, resolved.plan, report.memory.peak, *device);
-        add_time(report, resolved, *device, source.model.get(), &step);
+        if (device->usable_memory() > Bytes(0))
+          report.fit = infers ? judge_inference(*source.model, resolved.plan, *resolved.kv_bits, report.memory, *device)
+                              : judge_fit(*source.model, resolved.plan, report.memory, *device);
+        if (!infers) add_time(report, resolved, *device, source.model.get(), &step);
       }
     } else {
       add_size_only_memory(report, resolved.plan);

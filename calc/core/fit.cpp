@@ -2,17 +2,20 @@
 
 #include <algorithm>
 
+#include "core/adapters.hpp"
 #include "core/attention_choice.hpp"
 #include "core/blocks/attention.hpp"
+#include "core/passes/device_memory.hpp"
+#include "core/passes/inference.hpp"
 #include "core/passes/memory.hpp"
+#include "core/quantity.hpp"
 
 namespace llmcalc {
 namespace {
 
-// Below this share of free memory a job is called tight: an allocator's pool is larger than what tensors take, and the
-// CUDA context and library workspaces are on the device too.
+// Below this share of free memory a job is called tight on a device whose framework's share nobody has stated.
 constexpr double tight_share = 0.10;
-constexpr Count largest_batch_asked = 1 << 20;
+constexpr Count largest_batch_asked = 1 << 20, largest_context_asked = Count{1} << 31;
 
 Flops executed(const Model& model, const StepPlan& plan) {
   const TracedStep step = trace_step(model, plan);
@@ -27,37 +30,80 @@ std::string percent_more(Flops before, Flops after) {
   return "+" + std::to_string(static_cast<int>(share + 0.5)) + " % FLOPs";
 }
 
-// Changes worth trying, the cheapest first; each with what it costs.
-std::vector<Advice> advise(const Model& model, const StepPlan& plan, Bytes peak, Bytes capacity) {
-  std::vector<Advice> advice;
-  const auto consider = [&](const StepPlan& changed, std::string change, std::string costs) {
-    const Bytes after = peak_bytes(model, changed);
-    if (after >= peak) return;
-    advice.push_back({std::move(change), peak - after, std::move(costs), after <= capacity});
-  };
-  if (plan.optimizer_step == OptimizerStep::foreach_) {
-    StepPlan changed = plan;
-    changed.optimizer_step = OptimizerStep::fused;
-    consider(changed, "--optimizer-step fused", "nothing");
+// One way to need less, and what it costs; `apply` says false where it changes nothing.
+struct Change {
+  std::string name, costs;
+  std::function<void(StepPlan&)> apply;
+  bool counts_flops = false;  // the cost is what it computes once more
+};
+
+// The cheapest first.
+std::vector<Change> changes_for(const Model& model, const StepPlan& plan) {
+  std::vector<Change> changes;
+  if (plan.optimizer_step == OptimizerStep::foreach_ && !plan.optimizer->own_kernel) {
+    if (plan.optimizer->has_fused)
+      changes.push_back({"--optimizer-step fused", "nothing", [](StepPlan& p) { p.optimizer_step = OptimizerStep::fused; }});
+    else
+      changes.push_back({"--optimizer-step single", "more kernel launches", [](StepPlan& p) { p.optimizer_step = OptimizerStep::single; }});
   }
+  if (plan.job.loss.kind == LossForm::Kind::plain)
+    changes.push_back({"--loss fused", "another library's kernel", [](StepPlan& p) { p.job.loss = {LossForm::Kind::fused, 1}; }});
   if (plan.job.batch > 1) {
-    StepPlan changed = plan;
-    changed.job.batch = plan.job.batch / 2;
-    changed.accumulate = plan.accumulate * 2;
-    consider(changed, "--batch " + std::to_string(changed.job.batch) + " --accumulate " + std::to_string(changed.accumulate),
-             "smaller matrix products");
+    const Count batch = plan.job.batch / 2, accumulate = plan.accumulate * ceil_div(plan.job.batch, batch);
+    changes.push_back({"--batch " + std::to_string(batch) + " --accumulate " + std::to_string(accumulate),
+                       "smaller matrix products", [=](StepPlan& p) {
+                         p.job.batch = batch;
+                         p.accumulate = accumulate;
+                       }});
   }
   if (plan.job.recompute == Recompute::none) {
+    if (plan.job.attention == AttentionKernel::eager)
+      changes.push_back({"--recompute selective", "", [](StepPlan& p) { p.job.recompute = Recompute::selective; }, true});
+    changes.push_back({"--recompute full", "", [](StepPlan& p) { p.job.recompute = Recompute::full; }, true});
+  }
+  if (plan.optimizer->name == std::string_view("adamw") || plan.optimizer->name == std::string_view("adam"))
+    changes.push_back({"--optimizer adamw-8bit", "moments rounded to 8 bits", [](StepPlan& p) {
+                         p.optimizer = optimizer_named("adamw-8bit");
+                       }});
+  if (plan.precision->weight == DType::float32)
+    changes.push_back({"--precision bf16", "weights and states rounded to 16 bits", [](StepPlan& p) { p.precision = precision_named("bf16"); }});
+  constexpr Count usual_rank = 16;
+  if (!plan.adapted) {
+    for (const bool quantised : {false, true})
+      changes.push_back({std::string(quantised ? "--qlora" : "--lora") + " r=16,targets=all-linear",
+                         quantised ? "trains adapters only, on a 4-bit base" : "trains adapters only", [&model, quantised](StepPlan& p) {
+                           p.adapted = std::make_shared<Adapted>(
+                               with_adapters(model.parameters, {usual_rank, 0, {}}, quantised, *p.precision));
+                         }});
+  }
+  return changes;
+}
+
+std::vector<Advice> advise(const Model& model, const StepPlan& plan, Bytes peak, Bytes limit) {
+  std::vector<Advice> advice;
+  StepPlan together = plan;
+  std::string names;
+  Bytes least = peak;
+  bool one_fits = false;
+  int joined = 0;
+  for (const Change& change : changes_for(model, plan)) {
     StepPlan changed = plan;
-    changed.job.recompute = Recompute::full;
+    change.apply(changed);
     const Bytes after = peak_bytes(model, changed);
-    if (after < peak) consider(changed, "--recompute full", percent_more(executed(model, plan), executed(model, changed)));
+    if (after >= peak) continue;
+    const std::string costs = change.counts_flops ? percent_more(executed(model, plan), executed(model, changed)) : change.costs;
+    advice.push_back({change.name, peak - after, costs, after <= limit});
+    one_fits = one_fits || after <= limit;
+    // The changes that leave what is trained alone, one after another, until the job fits.
+    const bool adapters = changed.adapted != plan.adapted;
+    if (least <= limit || adapters) continue;
+    change.apply(together);
+    least = peak_bytes(model, together);
+    names += (names.empty() ? "" : " ") + change.name;
+    ++joined;
   }
-  if (plan.precision->weight == DType::float32) {
-    StepPlan changed = plan;
-    changed.precision = precision_named("bf16");
-    consider(changed, "--precision bf16", "16-bit weights and states");
-  }
+  if (!one_fits && joined > 1 && least <= limit) advice.push_back({names, peak - least, "all of these together", true});
+  // Of what costs the same as before, those that suffice come first; the order of cost stays.
   return advice;
 }
 
@@ -95,29 +141,75 @@ Count largest_fitting(const std::function<Bytes(Count)>& bytes, Bytes limit, Cou
   return fits;
 }
 
-FitReport judge_fit(const Model& model, const StepPlan& plan, Bytes peak, const Device& device) {
-  FitReport fit;
-  fit.capacity = device.usable_memory();
-  fit.headroom = fit.capacity.value() - peak.value();
-  const double free_share = static_cast<double>(fit.headroom) / fit.capacity.as_double();
-  fit.verdict = fit.headroom < 0 ? Verdict::no : free_share < tight_share ? Verdict::tight : Verdict::fits;
+namespace {
+
+struct Limits {
+  Bytes capacity, tensors;  // what the device has; what is left of it for tensors
+  FitReport report;
+};
+
+Limits judge(const MemoryReport& memory, const Device& device) {
+  Limits limits;
+  limits.capacity = device.usable_memory();
+  const std::optional<FrameworkAllowance> allowance = framework_allowance(device);
+  limits.tensors = limits.capacity - (allowance ? allowance->expected : Bytes(0));
+  FitReport& fit = limits.report;
+  fit.capacity = limits.capacity;
+  const Bytes pool = memory.reserved.value_or(memory.peak);
+  fit.headroom = limits.tensors.value() - pool.value();
+  const bool surely = allowance ? pool + allowance->most <= limits.capacity
+                                : static_cast<double>(fit.headroom) >= tight_share * limits.capacity.as_double();
+  if (memory.peak > limits.tensors) {
+    fit.verdict = Verdict::no;
+    fit.headroom = limits.tensors.value() - memory.peak.value();
+  } else {
+    fit.verdict = surely ? Verdict::fits : Verdict::tight;
+  }
+  return limits;
+}
+
+}  // namespace
+
+FitReport judge_fit(const Model& model, const StepPlan& plan, const MemoryReport& memory, const Device& device) {
+  Limits limits = judge(memory, device);
+  FitReport& fit = limits.report;
+  if (limits.tensors < Bytes(0)) return fit;
   fit.max_batch = largest_fitting(
       [&](Count batch) {
         StepPlan changed = plan;
         changed.job.batch = batch;
         return peak_bytes(model, changed);
       },
-      fit.capacity, largest_batch_asked);
+      limits.tensors, largest_batch_asked);
   if (plan.job.lengths.empty() && model.info.max_seq > 0)
     fit.max_seq = largest_fitting(
         [&](Count seq) {
           StepPlan changed = plan;
           changed.job.seq = seq;
-          if (!same_masks(model, plan.job, changed.job)) return fit.capacity + Bytes(1);
+          if (!same_masks(model, plan.job, changed.job)) return limits.tensors + Bytes(1);
           return peak_bytes(model, changed);
         },
-        fit.capacity, model.info.max_seq);
-  if (fit.verdict != Verdict::fits) fit.advice = advise(model, plan, peak, fit.capacity);
+        limits.tensors, model.info.max_seq);
+  if (fit.verdict == Verdict::fits) return fit;
+  const Bytes states = memory.parameters + memory.gradients + memory.master_weights + memory.optimizer_states + memory.buffers;
+  if (states > limits.tensors)
+    fit.note = "weights, gradients and optimizer states alone take " + format_gib(states) + ": no batch size helps";
+  fit.advice = advise(model, plan, memory.peak, limits.tensors);
+  return fit;
+}
+
+FitReport judge_inference(const Model& model, const StepPlan& plan, Count kv_bits, const MemoryReport& memory, const Device& device) {
+  Limits limits = judge(memory, device);
+  FitReport& fit = limits.report;
+  const Bytes weights = memory.parameters + memory.buffers;
+  if (weights > limits.tensors) {
+    fit.note = "the weights alone take " + format_gib(weights) + ": no batch size or context helps";
+    return fit;
+  }
+  fit.max_batch = largest_fitting([&](Count batch) { return weights + kv_cache(model.info, plan.job.seq, kv_bits) * batch; },
+                                  limits.tensors, largest_batch_asked);
+  fit.max_seq = largest_fitting([&](Count seq) { return weights + kv_cache(model.info, seq, kv_bits) * plan.job.batch; },
+                                limits.tensors, model.info.max_seq > 0 ? model.info.max_seq : largest_context_asked);
   return fit;
 }
 

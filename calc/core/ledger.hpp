@@ -11,11 +11,12 @@ namespace llmcalc {
 // What a storage is for. The parts of a peak are sums over these.
 enum class Part : unsigned char {
   parameters, master_weights, optimizer_states, buffers, inputs, gradients,
+  kv_cache,
   autocast_copies,  // low-precision copies of parameters
   saved,            // kept by a node for the backward pass
   temporaries,      // everything else that is alive: activations on their way, gradients of activations, workspaces
 };
-constexpr std::size_t part_count = 9;
+constexpr std::size_t part_count = 10;
 
 enum class Phase : unsigned char { forward, loss, backward, optimizer };
 constexpr std::size_t phase_count = 4;
@@ -28,6 +29,8 @@ struct Peak {
   std::array<Bytes, part_count> parts;
 };
 
+class AllocationLog;
+
 // One account of live bytes. Every storage reports its birth and death here.
 class Ledger {
  public:
@@ -37,6 +40,8 @@ class Ledger {
 
   Bytes live() const { return live_; }
   const std::array<Bytes, part_count>& parts() const { return parts_; }
+  // The parts now, to call repeat_since with later.
+  std::array<Bytes, part_count> snapshot();
 
   void enter(Phase phase);  // what is alive on entering counts for the phase
   Phase phase() const { return phase_; }
@@ -48,6 +53,10 @@ class Ledger {
  private:
   void note_peak();
 
+ public:
+  AllocationLog* log = nullptr;  // told of every storage's birth and death (allocation_log.hpp)
+
+ private:
   Bytes live_;
   std::array<Bytes, part_count> parts_{};
   Phase phase_ = Phase::forward;

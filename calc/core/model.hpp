@@ -44,6 +44,7 @@ struct AttentionTraits {
   std::string why_not_fused = {};  // not empty: the library has only its own form (soft-capped scores, sinks, ...)
   bool always_masked = false;      // a mask is handed over even where the kernel's causal flag would do
   std::optional<Count> chunk = {}; // attends within chunks of so many tokens
+  Count latent_cache = 0;          // elements a token that stand for k and v of all heads (latent attention)
 };
 
 struct ModelInfo {

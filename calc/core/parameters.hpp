@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct Parameter {
   bool trainable = true;
   bool always_float32 = false;  // e.g. a router that stays in float32 in a 16-bit model
   Count copies = 1;        // how many tensors of this name a layer has (an expert each)
+  std::optional<DType> stored = {};  // overrides the precision recipe's weight dtype
+  bool quantised = false;  // stored in 4 bits (adapters.hpp)
 
   Count elements() const { return llmcalc::elements(shape) * copies; }
 };

@@ -57,6 +57,7 @@ struct MemoryReport {
   Bytes peak;
   std::optional<Phase> peak_phase;
   std::optional<Bytes> reserved, framework, device_total;
+  std::string framework_note;             // range and source of `framework`
   std::vector<KeptRecord> kept;           // for --explain
   std::vector<std::string> modules;       // names for kept[i].module
 };
@@ -76,6 +77,7 @@ struct FitReport {
   Count headroom = 0;  // bytes; negative when it does not fit
   std::optional<Count> max_batch, max_seq;
   std::vector<Advice> advice;
+  std::string note;  // what no change of these helps against
 };
 
 struct TimeReport {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/adapters.hpp"
 #include "core/attention_choice.hpp"
 #include "core/conventions.hpp"
+#include "core/passes/inference.hpp"
 #include "core/quantity.hpp"
 #include "core/suggest.hpp"
 
@@ -46,6 +48,11 @@ std::string default_precision(const RunOptions& given, const Device* device, std
     assumed.push_back("precision bf16-master-fp32-grads (megatron)");
     return "bf16-master-fp32-grads";
   }
+  if (given.mode == "infer") {
+    const char* const name = !device || has_peak(*device, "bf16") ? "bf16" : has_peak(*device, "fp16") ? "fp16-master" : "fp32";
+    assumed.push_back(std::string("precision ") + name + " (of the weights)");
+    return name;
+  }
   if (!device || has_peak(*device, "bf16")) {
     assumed.push_back("precision amp-bf16");
     return "amp-bf16";
@@ -78,6 +85,54 @@ void not_yet(const std::string& option, bool asked) {
   if (asked) throw Error(Exit::bad_input, "--" + option + " is not there yet", "llmcalc estimate --help lists what is");
 }
 
+// --lora, --qlora and --freeze.
+void choose_trained(Resolved& r, const ModelSource& source) {
+  const ResolvedRun& run = r.run;
+  if (!run.lora && !run.qlora && !run.freeze) return;
+  if (!source.model)
+    throw Error(Exit::bad_input, "--lora, --qlora and --freeze need the model's tensors; only its size is known");
+  if (run.lora && run.qlora) throw Error(Exit::bad_input, "--lora and --qlora exclude one another");
+  auto adapted = std::make_shared<Adapted>();
+  if (run.lora || run.qlora) {
+    const std::string option = run.qlora ? "qlora" : "lora";
+    *adapted = with_adapters(source.model->parameters, read_lora(option, run.qlora ? *run.qlora : *run.lora),
+                             run.qlora.has_value(), *r.plan.precision);
+  } else {
+    adapted->parameters = source.model->parameters;
+  }
+  if (run.freeze) {
+    std::vector<std::string> parts{""};
+    for (const char c : *run.freeze) {
+      if (c == ',') parts.emplace_back();
+      else parts.back() += c;
+    }
+    freeze(adapted->parameters, parts);
+  }
+  r.plan.adapted = std::move(adapted);
+}
+
+void refuse_training_options(const RunOptions& given) {
+  const std::pair<const char*, bool> training[] = {{"optimizer", given.optimizer.has_value()},
+                                                   {"optimizer-step", given.optimizer_step.has_value()},
+                                                   {"accumulate", given.accumulate.has_value()},
+                                                   {"recompute", given.recompute.has_value()},
+                                                   {"loss", given.loss.has_value()},
+                                                   {"tokens", given.tokens.has_value()},
+                                                   {"freeze", given.freeze.has_value()}};
+  for (const auto& [name, is_given] : training)
+    if (is_given) throw Error(Exit::bad_input, std::string("--") + name + " means nothing with --mode infer");
+}
+
+// The cache of keys and values: as many bits an element as the weights, unless --kv-dtype says otherwise.
+void choose_cache(Resolved& r, const RunOptions& given) {
+  const DType computes = r.plan.precision->autocast.value_or(r.plan.precision->weight);
+  r.run.kv_dtype = given.kv_dtype ? *given.kv_dtype : computes == DType::bfloat16 ? "bf16" : computes == DType::float16 ? "fp16" : "fp32";
+  r.plan.infers = true;
+  r.kv_bits = kv_bits(*r.run.kv_dtype);
+  if (!r.kv_bits) unknown("kv-dtype", *r.run.kv_dtype, {"fp32", "bf16", "fp16", "fp8", "int8", "fp4", "int4"});
+  if (!given.kv_dtype) r.run.assumed.push_back("kv-dtype " + *r.run.kv_dtype);
+}
+
 }  // namespace
 
 Resolved resolve(const RunOptions& given, const ModelSource& source, const Device* device) {
@@ -101,10 +156,19 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   check_lengths(run);
 
   run.precision = given.precision ? *given.precision : default_precision(given, device, assumed);
-  run.optimizer = or_assumed(given.optimizer, "adamw", "optimizer", assumed);
-  run.optimizer_step = or_assumed(given.optimizer_step, "foreach", "optimizer-step", assumed);
+  const bool infers = run.mode == "infer";
+  if (infers) {
+    refuse_training_options(given);
+    run.optimizer = "none";
+    run.optimizer_step = "foreach";
+    run.recompute = "none";
+  } else {
+    if (given.kv_dtype) throw Error(Exit::bad_input, "--kv-dtype: a training job has no cache of keys and values", "--mode infer");
+    run.optimizer = or_assumed(given.optimizer, "adamw", "optimizer", assumed);
+    run.optimizer_step = or_assumed(given.optimizer_step, "foreach", "optimizer-step", assumed);
+    run.recompute = or_assumed(given.recompute, "none", "recompute", assumed);
+  }
   run.implementation = or_assumed(given.implementation, "transformers", "implementation", assumed);
-  run.recompute = or_assumed(given.recompute, "none", "recompute", assumed);
   run.loss = given.loss.value_or("plain");
   run.attention_flops = or_assumed(given.attention_flops, "causal", "attention-flops", assumed);
   run.dropout = given.dropout;
@@ -124,6 +188,7 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   if (r.plan.optimizer_step == OptimizerStep::fused && !r.plan.optimizer->has_fused && !r.plan.optimizer->own_kernel)
     throw Error(Exit::bad_input, "--optimizer-step fused: torch.optim has no fused CUDA kernel for " + run.optimizer,
                 "--optimizer-step foreach; sgd, adam and adamw have fused kernels");
+  if (infers) choose_cache(r, given);
   r.plan.accumulate = run.accumulate;
   Job& job = r.plan.job;
   job.batch = run.batch;
@@ -138,9 +203,10 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
 
   not_yet("implementation " + run.implementation, job.implementation != Implementation::transformers);
   not_yet("recompute selective", job.recompute == Recompute::selective);
-  not_yet("lora", given.lora.has_value());
-  not_yet("qlora", given.qlora.has_value());
-  not_yet("freeze", given.freeze.has_value());
+  run.lora = given.lora;
+  run.qlora = given.qlora;
+  run.freeze = given.freeze;
+  choose_trained(r, source);
   not_yet("mtp", given.mtp);
 
   if (run.mfu && *run.mfu > 1)

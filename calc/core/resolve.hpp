@@ -13,6 +13,7 @@ struct Resolved {
   ResolvedRun run;
   StepPlan plan;
   AttentionCounting counting = AttentionCounting::causal;
+  std::optional<Count> kv_bits;  // of the cache of keys and values, for inference
 };
 
 // Throws Error(bad_input) for an unknown name (with the nearest), a kernel or precision that cannot run, and values

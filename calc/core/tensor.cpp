@@ -1,15 +1,20 @@
 #include "core/tensor.hpp"
 
+#include "core/allocation_log.hpp"
 #include "core/trace.hpp"
 
 namespace llmcalc {
 
 Storage::Storage(Ledger* account, Part what, Bytes size) : ledger(account), part(what), bytes(size) {
-  if (ledger) ledger->allocate(part, bytes);
+  if (!ledger) return;
+  ledger->allocate(part, bytes);
+  if (ledger->log) ledger->log->born(this, bytes);
 }
 
 Storage::~Storage() {
-  if (ledger) ledger->release(part, bytes);
+  if (!ledger) return;
+  ledger->release(part, bytes);
+  if (ledger->log) ledger->log->died(this);
 }
 
 void Storage::keep() {

@@ -171,7 +171,7 @@ void Trace::repeat_blocks(Count count, const std::function<void(Count)>& block) 
     const bool stands_for_skipped = skipped > 0 && i == traced_blocks / 2 - 1;
     skipped_after_.push_back(stands_for_skipped ? skipped : 0);
     repeat_ = stands_for_skipped ? 1 + skipped : 1;
-    const auto before = ledger.parts();
+    const auto before = ledger.snapshot();
     block(i);
     if (stands_for_skipped) {
       ledger.repeat_since(before, skipped);
@@ -189,7 +189,7 @@ void Trace::leave_autocast() {
   autocast_on_ = false;
   const int blocks = static_cast<int>(skipped_after_.size());
   for (int b = -1; b < blocks; ++b) {
-    const auto before = ledger.parts();
+    const auto before = ledger.snapshot();
     for (auto it = autocast_cache_.begin(); it != autocast_cache_.end();)
       it = it->second.block == b ? autocast_cache_.erase(it) : std::next(it);
     if (b >= 0) ledger.repeat_since(before, skipped_after_[static_cast<std::size_t>(b)]);

@@ -36,6 +36,13 @@ struct KeptRecord {
   Count repeat;
 };
 
+// Low-rank matrices beside a linear weight, or none (adapters.hpp).
+struct AdapterLeaf {
+  std::int32_t a = -1, b = -1;     // parameters (rank, in) and (out, rank)
+  double dropout = 0;
+  std::optional<DType> computes;   // a 4-bit weight is unpacked to this dtype for every product
+};
+
 struct TraceSettings {
   std::optional<DType> autocast;    // the low-precision dtype
   bool gradients_exist = false;     // a later micro-batch of an accumulated step
@@ -47,6 +54,7 @@ class Trace {
 
   TraceSettings settings;
   Ledger ledger;
+  std::vector<AdapterLeaf> adapters;  // by parameter; empty: there are none
 
   // ---- tensors
   // A new storage of that layout (its span must be dense from offset 0).

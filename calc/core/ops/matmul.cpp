@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/ops/adapter.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/views.hpp"
 
@@ -175,7 +176,10 @@ Tensor matmul(Trace& t, const Tensor& left, const Tensor& right, const std::opti
   return view(t, bmm(t, flat_a, flat_b, pairs), out);
 }
 
-Tensor linear(Trace& t, const Tensor& input, const Tensor& stored, const Tensor* stored_bias) {
+namespace {
+
+// The layer's own part of a linear layer, without adapters.
+Tensor plain_linear(Trace& t, const Tensor& input, const Tensor& stored, const Tensor* stored_bias) {
   const Tensor x = t.to_autocast(input);
   const Tensor weight = t.to_autocast(stored);
   const Tensor turned_weight = transpose(t, weight, 0, 1);
@@ -189,11 +193,34 @@ Tensor linear(Trace& t, const Tensor& input, const Tensor& stored, const Tensor*
   return add(t, matmul(t, x, turned_weight), bias);
 }
 
-Tensor conv1d_linear(Trace& t, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor plain_conv1d(Trace& t, const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const Tensor rows = view(t, x, flattened(x));
   const Tensor low_bias = t.to_autocast(bias), low_rows = t.to_autocast(rows), low_weight = t.to_autocast(weight);
   const Tensor y = addmm(t, low_bias, low_rows, low_weight);
   return view(t, y, with_last(x.shape(), weight.size(1)));
+}
+
+Tensor adapted(Trace& t, const AdapterLeaf& adapter, const Tensor& x, const Tensor& weight, const Tensor* bias, bool conv1d) {
+  Tensor y;
+  if (adapter.computes) {
+    y = packed_linear(t, x, weight, conv1d, *adapter.computes);
+    if (bias) y = add(t, y, *bias);
+  } else {
+    y = conv1d ? plain_conv1d(t, x, weight, *bias) : plain_linear(t, x, weight, bias);
+  }
+  return adapter.a >= 0 ? with_low_rank(t, y, x, adapter, conv1d) : y;
+}
+
+}  // namespace
+
+Tensor linear(Trace& t, const Tensor& x, const Tensor& weight, const Tensor* bias) {
+  const AdapterLeaf* const adapter = adapter_of(t, weight);
+  return adapter ? adapted(t, *adapter, x, weight, bias, false) : plain_linear(t, x, weight, bias);
+}
+
+Tensor conv1d_linear(Trace& t, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const AdapterLeaf* const adapter = adapter_of(t, weight);
+  return adapter ? adapted(t, *adapter, x, weight, &bias, true) : plain_conv1d(t, x, weight, bias);
 }
 
 }  // namespace llmcalc

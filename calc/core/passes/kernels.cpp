@@ -30,11 +30,12 @@ Count kernels_of(const Launch& launch) { return checked::multiply(kernels_each(l
 
 Count optimizer_kernels(const Model& model, const StepPlan& plan) {
   Count chunks = 0, tensors = 0, passes = 0, single = 0;
-  for (const Parameter& p : model.parameters.all()) {
+  const Parameters& parameters = parameters_of(model, plan);
+  for (const Parameter& p : parameters.all()) {
     if (!p.trainable) continue;
-    const Count n = checked::multiply(p.copies, model.parameters.instances(p));
+    const Count n = checked::multiply(p.copies, parameters.instances(p));
     const DType dtype = p.always_float32 ? DType::float32 : plan.precision->stepped();
-    const OptimizerCost cost = plan.optimizer->cost(p.shape, dtype);
+    const OptimizerCost cost = plan.optimizer->cost(p.shape, dtype, p.role);
     if (cost.written == Bytes(0)) continue;  // no optimizer
     const Count of_this = passes_over(cost, size_of(dtype) * elements(p.shape));
     passes = std::max(passes, of_this);

@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "core/adapters.hpp"
+
 namespace llmcalc {
 namespace {
 
 DType weight_dtype(const Parameter& p, const Precision& precision) {
-  return p.always_float32 ? DType::float32 : precision.weight;
+  return p.always_float32 ? DType::float32 : p.stored.value_or(precision.weight);
+}
+Bytes weight_bytes(const Parameter& p, const Precision& precision) {
+  return p.quantised ? packed_4bit(llmcalc::elements(p.shape)) : size_of(weight_dtype(p, precision)) * llmcalc::elements(p.shape);
 }
 DType gradient_dtype(const Parameter& p, const Precision& precision) {
   return p.always_float32 ? DType::float32 : precision.gradient;
@@ -39,22 +44,43 @@ class StepTemporaries {
   Bytes single_, left_;   // one at a time: the most so far, and what the last tensor's turn left alive
 };
 
+// Shows a log the lists of temporaries that a foreach step makes, tensor by tensor.
+void log_lists(Trace& t, const Parameters& parameters, const StepPlan& plan) {
+  if (plan.optimizer->own_kernel) return;
+  AllocationLog& log = *t.ledger.log;
+  std::vector<char> keys;  // addresses stand for storages
+  Count tensors = 0;
+  for (const Parameter& p : parameters.all())
+    if (p.trainable) tensors += checked::multiply(p.copies, parameters.instances(p));
+  keys.resize(static_cast<std::size_t>(tensors));
+  std::size_t next = 0;
+  for (const Parameter& p : parameters.all()) {
+    if (!p.trainable) continue;
+    const Bytes bytes = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role).foreach_temporaries;
+    for (Count i = checked::multiply(p.copies, parameters.instances(p)); i > 0; --i) log.born(&keys[next++], bytes);
+  }
+  for (const char& key : keys) log.died(&key);
+}
+
 // The optimizer's step: what it needs at once, and what it moves.
-void step_optimizer(Trace& t, const Model& model, const StepPlan& plan) {
+void step_optimizer(Trace& t, const Parameters& parameters, const StepPlan& plan) {
   const bool own_kernel = plan.optimizer->own_kernel;
   const bool fused = plan.optimizer_step == OptimizerStep::fused || own_kernel;
   Bytes read, written;
   StepTemporaries temporaries(plan.optimizer_step);
-  for (const Parameter& p : model.parameters.all()) {
+  for (const Parameter& p : parameters.all()) {
     if (!p.trainable) continue;
-    const Count n = checked::multiply(p.copies, model.parameters.instances(p));
+    const Count n = checked::multiply(p.copies, parameters.instances(p));
     const OptimizerCost cost = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role);
     if (!own_kernel) temporaries.visit(cost, n);
     read += (fused ? cost.read : cost.foreach_read) * n;
     written += (fused ? cost.written : cost.foreach_written) * n;
   }
   t.ledger.enter(Phase::optimizer);
+  if (t.ledger.log && plan.optimizer_step == OptimizerStep::foreach_) log_lists(t, parameters, plan);
+  AllocationLog* const log = std::exchange(t.ledger.log, nullptr);
   if (temporaries.peak() > Bytes(0)) const Storage alive(&t.ledger, Part::temporaries, temporaries.peak());
+  t.ledger.log = log;
   if (read == Bytes(0)) return;
   Launch& launch = t.launch(Op::optimizer, plan.precision->stepped(), {}, {});
   launch.pass = Pass::optimizer;
@@ -64,34 +90,67 @@ void step_optimizer(Trace& t, const Model& model, const StepPlan& plan) {
 
 }  // namespace
 
+const Parameters& parameters_of(const Model& model, const StepPlan& plan) {
+  return plan.adapted ? plan.adapted->parameters : model.parameters;
+}
+
+void visit_weights(const Model& model, const StepPlan& plan, const std::function<void(Bytes, Count)>& visit) {
+  const Parameters& parameters = parameters_of(model, plan);
+  for (const Parameter& p : parameters.all()) {
+    const Count n = checked::multiply(p.copies, parameters.instances(p));
+    visit(weight_bytes(p, *plan.precision), n);
+    if (p.trainable && plan.precision->master && !p.always_float32)
+      visit(size_of(*plan.precision->master) * llmcalc::elements(p.shape), n);
+  }
+}
+
+void visit_gradients(const Model& model, const StepPlan& plan, const std::function<void(Bytes, Count)>& visit) {
+  const Parameters& parameters = parameters_of(model, plan);
+  for (const Parameter& p : parameters.all())
+    if (p.trainable)
+      visit(size_of(gradient_dtype(p, *plan.precision)) * llmcalc::elements(p.shape), checked::multiply(p.copies, parameters.instances(p)));
+}
+
+void visit_states(const Model& model, const StepPlan& plan, const std::function<void(Bytes, Count)>& visit) {
+  const Parameters& parameters = parameters_of(model, plan);
+  for (const Parameter& p : parameters.all()) {
+    if (!p.trainable) continue;
+    const OptimizerCost cost = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role);
+    visit(cost.states, checked::multiply(p.copies, parameters.instances(p)));
+  }
+}
+
 StateSizes state_sizes(const Model& model, const StepPlan& plan) {
   StateSizes sizes;
   const bool counters_on_device = plan.optimizer_step == OptimizerStep::fused && plan.optimizer->has_fused;
-  for (const Parameter& p : model.parameters.all()) {
-    const Count n = checked::multiply(p.copies, model.parameters.instances(p));
+  const Parameters& parameters = parameters_of(model, plan);
+  for (const Parameter& p : parameters.all()) {
+    const Count n = checked::multiply(p.copies, parameters.instances(p));
     const Count elements = checked::multiply(llmcalc::elements(p.shape), n);
-    sizes.parameters += size_of(weight_dtype(p, *plan.precision)) * elements;
+    sizes.parameters += weight_bytes(p, *plan.precision) * n;
     if (!p.trainable) continue;
     sizes.gradients += size_of(gradient_dtype(p, *plan.precision)) * elements;
     if (plan.precision->master && !p.always_float32) sizes.master_weights += size_of(*plan.precision->master) * elements;
     const OptimizerCost cost = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role);
     sizes.optimizer_states += (counters_on_device ? cost.states + cost.counters : cost.states) * n;
   }
-  for (const Buffer& buffer : model.parameters.buffers()) sizes.buffers += buffer.bytes;
+  for (const Buffer& buffer : parameters.buffers()) sizes.buffers += buffer.bytes;
   return sizes;
 }
 
-TracedStep trace_step(const Model& model, const StepPlan& plan) {
+TracedStep trace_step(const Model& model, const StepPlan& plan, AllocationLog* log, std::size_t* optimizer_begins) {
+  const Parameters& parameters = parameters_of(model, plan);
   TraceSettings settings;
   settings.autocast = plan.precision->autocast;
   settings.gradients_exist = plan.accumulate > 1 || plan.precision->gradients_persist;
   std::vector<LeafSpec> leaves;
-  leaves.reserve(model.parameters.all().size());
-  for (const Parameter& p : model.parameters.all())
+  leaves.reserve(parameters.all().size());
+  for (const Parameter& p : parameters.all())
     leaves.push_back({p.shape, weight_dtype(p, *plan.precision), p.trainable});
 
   TracedStep step{Trace(settings, std::move(leaves)), state_sizes(model, plan), {}};
   Trace& t = step.trace;
+  if (plan.adapted) t.adapters = plan.adapted->adapters;
   t.ledger.allocate(Part::parameters, step.states.parameters);
   t.ledger.allocate(Part::master_weights, step.states.master_weights);
   t.ledger.allocate(Part::optimizer_states, step.states.optimizer_states);
@@ -100,11 +159,14 @@ TracedStep trace_step(const Model& model, const StepPlan& plan) {
 
   // Token ids and labels: one int64 buffer, there before the step and after it.
   step.inputs = size_of(DType::int64) * checked::multiply(plan.job.batch, plan.job.seq);
+  t.ledger.log = log;
   const Storage inputs(&t.ledger, Part::inputs, step.inputs);
   std::uint64_t loss_begins = 0;
   Tensor loss = model.forward(t, plan.job, loss_begins);
   t.backward(std::move(loss), loss_begins);
-  step_optimizer(t, model, plan);
+  if (log && optimizer_begins) *optimizer_begins = log->events().size();
+  step_optimizer(t, parameters, plan);
+  t.ledger.log = nullptr;
   return step;
 }
 

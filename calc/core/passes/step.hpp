@@ -1,6 +1,10 @@
 // One optimizer step of a training job, traced: a micro-batch forward and backward, then the optimizer.
 #pragma once
 
+#include <functional>
+#include <memory>
+
+#include "core/allocation_log.hpp"
 #include "core/model.hpp"
 #include "core/optimizer.hpp"
 #include "core/precision.hpp"
@@ -8,13 +12,20 @@
 
 namespace llmcalc {
 
+struct Adapted;
+
 struct StepPlan {
   Job job;
+  std::shared_ptr<const Adapted> adapted;  // what is trained, where it is not simply everything
+  bool infers = false;                     // no gradients, no optimizer
   const Precision* precision = nullptr;
   const Optimizer* optimizer = nullptr;
   OptimizerStep optimizer_step = OptimizerStep::foreach_;
   Count accumulate = 1;  // the micro-batch traced is one of so many; memory is that of the last
 };
+
+// The parameters a plan runs with: the model's, or those with what is trained marked and adapters added.
+const Parameters& parameters_of(const Model& model, const StepPlan& plan);
 
 // Sizes of what a job holds all the time, on one device.
 struct StateSizes {
@@ -27,6 +38,15 @@ struct TracedStep {
   StateSizes states;
   Bytes inputs;
 };
-TracedStep trace_step(const Model& model, const StepPlan& plan);
+// With a log, every allocation of the step is written to it; `optimizer_begins`, where given, receives the number of events
+// before the optimizer's.
+TracedStep trace_step(const Model& model, const StepPlan& plan, AllocationLog* log = nullptr,
+                      std::size_t* optimizer_begins = nullptr);
+
+// Calls `visit(bytes, copies)` for every tensor a replica holds all the time: weights and master
+// copies; gradients that stay between steps; optimizer states.
+void visit_weights(const Model& model, const StepPlan& plan, const std::function<void(Bytes, Count)>& visit);
+void visit_gradients(const Model& model, const StepPlan& plan, const std::function<void(Bytes, Count)>& visit);
+void visit_states(const Model& model, const StepPlan& plan, const std::function<void(Bytes, Count)>& visit);
 
 }  // namespace llmcalc

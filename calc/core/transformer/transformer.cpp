@@ -20,6 +20,7 @@ AttentionTraits traits_of(const AttentionSpec& a) {
   traits.v_size = a.v_size;
   traits.window = a.window;
   traits.chunk = a.chunk;
+  if (a.latent) traits.latent_cache = a.latent->kv_rank + a.latent->rotary_size;
   traits.causal = a.causal;
   traits.why_not_fused = a.why_not_fused;
   traits.always_masked = a.always_masked || a.scores.form == ScoreForm::falcon || a.scores.form == ScoreForm::falcon_alibi;

@@ -1,0 +1,30 @@
+// Memory of inference: weights and the cache of keys and values.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/model.hpp"
+#include "core/passes/step.hpp"
+#include "core/report.hpp"
+
+namespace llmcalc {
+
+// How many bits an element of the cache has: fp32, bf16, fp16, fp8, int8, int4, ... Nothing for an unknown name. Scales of
+// quantised caches are not counted.
+std::optional<Count> kv_bits(const std::string& name);
+
+// Cache of one sequence of `seq` tokens: all layers. A layer with a sliding window (or chunks) keeps at most that many
+// tokens; latent attention keeps its compressed vector and the rotary part of the keys.
+Bytes kv_cache(const ModelInfo& info, Count seq, Count bits);
+
+// What one more token adds to each sequence, where no window is full yet.
+Bytes kv_per_token(const ModelInfo& info, Count bits);
+
+// Weights, buffers and the caches of job.batch sequences of job.seq tokens.
+MemoryReport inference_memory(const Model& model, const StepPlan& plan, Count bits);
+
+// Forward pass alone, without gradients: its tape is what one pass over all tokens runs.
+TracedStep trace_inference(const Model& model, const StepPlan& plan);
+
+}  // namespace llmcalc

@@ -1,0 +1,74 @@
+// LoRA, QLoRA and frozen parts: trainable counts, sizes of the base, and that less is needed the less is trained.
+#include "core/adapters.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/estimates.hpp"
+
+using namespace llmcalc;
+using namespace llmcalc::test;
+
+namespace {
+
+const ModelSource& llama_3_8b() {
+  static const ModelSource model = model_from_json(R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+    "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
+    "max_position_embeddings": 8192, "tie_word_embeddings": false})");
+  return model;
+}
+
+Report llama(std::vector<GivenOption> options) {
+  options.push_back({"batch", "1"});
+  options.push_back({"seq", "2048"});
+  return estimated(llama_3_8b(), options);
+}
+
+}  // namespace
+
+TEST_CASE("trainable counts of LoRA are r (in + out) a linear", "[memory]") {
+  CHECK(llama({{"lora", "r=16,targets=all-linear"}}).parameters.trainable == 41943040);
+  CHECK(llama({{"lora", "r=16,targets=q,v"}}).parameters.trainable == 6815744);
+  const ModelSource tinyllama = model_from_json(R"({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 5632,
+    "num_hidden_layers": 22, "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 32000,
+    "tie_word_embeddings": false})");
+  CHECK(estimated(tinyllama, {{"lora", "r=64"}, {"batch", "1"}, {"seq", "64"}}).parameters.trainable == 50462720);
+}
+
+TEST_CASE("a 4-bit base leaves embedding, head and norms alone", "[memory]") {
+  // 6,979,321,856 elements in layers' linears; embedding and head 128256 x 4096 each, 65 norms of 4096, in bfloat16;
+  // adapters in float32. 5.311 GiB as published.
+  const Count linears = 6979321856, rest = 2 * 128256 * 4096 + 65 * 4096;
+  const Count packed = linears / 2 + linears / 64 + 4 * (linears / 64 / 256);
+  CHECK(llama({{"qlora", "r=16"}}).memory.parameters == Bytes(packed + 2 * rest + 4 * 41943040));
+  CHECK(packed_4bit(64) == Bytes(32 + 1 + 4));
+  CHECK(packed_4bit(65) == Bytes(33 + 2 + 4));
+}
+
+TEST_CASE("QLoRA needs less than LoRA, LoRA less than everything", "[memory]") {
+  for (const char* precision : {"bf16", "amp-bf16", "fp32"}) {
+    INFO(precision);
+    const Bytes full = llama({{"precision", precision}}).memory.peak;
+    const Bytes lora = llama({{"precision", precision}, {"lora", "r=16"}}).memory.peak;
+    const Bytes qlora = llama({{"precision", precision}, {"qlora", "r=16"}}).memory.peak;
+    CHECK(qlora < lora);
+    CHECK(lora < full);
+  }
+}
+
+TEST_CASE("a frozen linear keeps no input", "[memory]") {
+  const Report all = llama({{"precision", "bf16"}}), frozen = llama({{"precision", "bf16"}, {"freeze", "layers"}});
+  CHECK(frozen.parameters.trainable == 2 * 128256 * 4096 + 4096);
+  CHECK(*frozen.memory.saved_for_backward < *all.memory.saved_for_backward);
+  CHECK(frozen.flops->model < all.flops->model);
+  CHECK(frozen.memory.gradients == Bytes(2 * frozen.parameters.trainable));
+  // Nothing below the embedding asks for a gradient when that is frozen too: layers keep nothing.
+  const Report head_only = llama({{"precision", "bf16"}, {"freeze", "layers,embedding"}});
+  CHECK(*head_only.memory.saved_for_backward < *frozen.memory.saved_for_backward);
+}
+
+TEST_CASE("adapters that make no sense are refused", "[memory]") {
+  for (const char* text : {"r=0", "targets=q", "r=8,targets=nothing", "r=8,colour=red", "8", "r=8,dropout=2", "r=8,targets="}) {
+    INFO(text);
+    CHECK_THROWS_AS(llama({{"lora", text}}), Error);
+  }
+  CHECK_THROWS_AS(llama({{"freeze", "nothing"}}), Error);
+  CHECK_THROWS_AS(llama({{"lora", "r=8"}, {"qlora", "r=8"}}), Error);
+}
