@@ -73,11 +73,7 @@ else()
   message(STATUS "CUDA backend: not built (LLMCALC_CUDA=${LLMCALC_CUDA})")
 endif()
 
-# The headers for the backend's ordinary C++ files, and the static runtime with what it needs.
+# The headers for the backend's ordinary C++ files. The static runtime comes with the .cu files' language.
 function(llmcalc_link_cuda target)
   target_include_directories(${target} SYSTEM PRIVATE ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
-  find_library(LLMCALC_CUDART_STATIC cudart_static
-    HINTS ${CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES} ${CMAKE_CUDA_HOST_IMPLICIT_LINK_DIRECTORIES} REQUIRED)
-  mark_as_advanced(LLMCALC_CUDART_STATIC)
-  target_link_libraries(${target} PRIVATE ${LLMCALC_CUDART_STATIC} ${CMAKE_DL_LIBS} rt)
 endfunction()
