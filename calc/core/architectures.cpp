@@ -61,6 +61,17 @@ const std::vector<Architecture>& architectures() {
       {"deepseek_v32", Status::approximate, "deepseek_v3 with an index of the keys a query sees", build_deepseek_v32},
       {"glm_moe_dsa", Status::approximate, "deepseek_v32 with other sizes", build_glm_moe_dsa},
       {"deepseek_v4", Status::approximate, "compressed long-range keys, several residual streams", build_deepseek_v4},
+      {"mamba", Status::counted, "state-space layers only, residual in float32", build_mamba},
+      {"falcon_mamba", Status::counted, "mamba with norms without weights inside", build_falcon_mamba},
+      {"mamba2", Status::counted, "state-space layers by heads and groups", build_mamba2},
+      {"jamba", Status::counted, "mamba, some attention layers, experts", build_jamba},
+      {"nemotron_h", Status::counted, "mamba2, attention, MLP or experts, one a layer", build_nemotron_h},
+      {"recurrent_gemma", Status::counted, "gated linear recurrences and local attention", build_recurrent_gemma},
+      {"qwen3_next", Status::counted, "gated delta rule, gated attention, experts", build_qwen3_next},
+      {"qwen3_5_text", Status::counted, "qwen3_next without experts", build_qwen3_5},
+      {"qwen3_5_moe_text", Status::counted, "qwen3_next with other projections", build_qwen3_5_moe},
+      {"bert", Status::counted, "encoder, masked tokens, token types", build_bert},
+      {"t5", Status::counted, "encoder and decoder, relative position biases", build_t5},
   };
   return all;
 }

@@ -59,5 +59,16 @@ std::unique_ptr<Model> build_gemma4(Fields& fields);
 std::unique_ptr<Model> build_deepseek_v32(Fields& fields);
 std::unique_ptr<Model> build_glm_moe_dsa(Fields& fields);
 std::unique_ptr<Model> build_deepseek_v4(Fields& fields);
+std::unique_ptr<Model> build_mamba(Fields& fields);
+std::unique_ptr<Model> build_falcon_mamba(Fields& fields);
+std::unique_ptr<Model> build_mamba2(Fields& fields);
+std::unique_ptr<Model> build_jamba(Fields& fields);
+std::unique_ptr<Model> build_nemotron_h(Fields& fields);
+std::unique_ptr<Model> build_recurrent_gemma(Fields& fields);
+std::unique_ptr<Model> build_qwen3_next(Fields& fields);
+std::unique_ptr<Model> build_qwen3_5(Fields& fields);
+std::unique_ptr<Model> build_qwen3_5_moe(Fields& fields);
+std::unique_ptr<Model> build_bert(Fields& fields);
+std::unique_ptr<Model> build_t5(Fields& fields);
 
 }  // namespace llmcalc

@@ -52,8 +52,7 @@ Tensor rows_of(const Tensor& x, Count rows) {
 
 }  // namespace
 
-Tensor cross_entropy(Trace& t, const Tensor& given, const Tensor& ids) {
-  const Tensor logits = t.to_float32_under_autocast(given);
+Tensor cross_entropy(Trace& t, const Tensor& logits, const Tensor& ids) {
   Tensor log_probabilities;
   {
     const Ref<Node> node = t.node(Op::log_softmax, log_softmax_back, {&logits});
@@ -63,12 +62,13 @@ Tensor cross_entropy(Trace& t, const Tensor& given, const Tensor& ids) {
     t.keep(node, log_probabilities);
     t.produced(node, log_probabilities);
   }
+  log_probabilities = t.to_float32_under_autocast(log_probabilities);
   const Ref<Node> node = t.node(Op::nll_loss, nll_back, {&log_probabilities});
   t.keep(node, log_probabilities);
   t.keep(node, ids);
-  Tensor loss = t.allocate(logits.dtype, Dims{});
-  const Tensor weight = t.allocate(logits.dtype, Dims{});
-  t.launch(Op::nll_loss, logits.dtype, {&ids}, {&loss, &weight});
+  Tensor loss = t.allocate(log_probabilities.dtype, Dims{});
+  const Tensor weight = t.allocate(log_probabilities.dtype, Dims{});
+  t.launch(Op::nll_loss, log_probabilities.dtype, {&ids}, {&loss, &weight});
   t.keep(node, weight);
   t.produced(node, loss);
   return loss;

@@ -5,8 +5,8 @@
 
 namespace llmcalc {
 
-// Mean cross-entropy of logits (n, V) against ids (n): log_softmax (in float32 under autocast), then the negative
-// log-likelihood. Keeps the log-probabilities, the ids and the total weight.
+// Mean cross-entropy of logits (n, V) against ids (n): log_softmax in the logits' dtype, then the negative
+// log-likelihood (in float32 under autocast). Keeps the log-probabilities, the ids and the total weight.
 Tensor cross_entropy(Trace& t, const Tensor& logits, const Tensor& ids);
 
 // Head and cross-entropy as one operation (Liger-Kernel's LigerFusedLinearCrossEntropyFunction): the logits of a chunk of
