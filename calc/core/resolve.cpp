@@ -169,7 +169,9 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
     run.recompute = or_assumed(given.recompute, "none", "recompute", assumed);
   }
   run.implementation = or_assumed(given.implementation, "transformers", "implementation", assumed);
-  run.loss = given.loss.value_or("plain");
+  const bool fused_loss = run.implementation == "fused" && !infers;  // its libraries bring the loss along
+  run.loss = given.loss.value_or(fused_loss ? "fused" : "plain");
+  if (!given.loss && fused_loss) assumed.push_back("loss fused (its libraries bring it)");
   run.attention_flops = or_assumed(given.attention_flops, "causal", "attention-flops", assumed);
   run.dropout = given.dropout;
   run.mfu = given.mfu;
@@ -201,8 +203,6 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   chosen("attention-flops", run.attention_flops, convention_names());
   r.counting = counting_of(run.attention_flops);
 
-  not_yet("implementation " + run.implementation, job.implementation != Implementation::transformers);
-  not_yet("recompute selective", job.recompute == Recompute::selective);
   run.lora = given.lora;
   run.qlora = given.qlora;
   run.freeze = given.freeze;

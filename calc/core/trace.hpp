@@ -46,6 +46,7 @@ struct AdapterLeaf {
 struct TraceSettings {
   std::optional<DType> autocast;    // the low-precision dtype
   bool gradients_exist = false;     // a later micro-batch of an accumulated step
+  bool fused_kernels = false;       // norms, gated activations and softmax as single kernels (ops/fused.hpp)
 };
 
 class Trace {

@@ -117,6 +117,9 @@ const std::vector<std::string>& activation_names() {
 Activation activation_named(const std::string& name) { return table.at(name); }
 
 Tensor activate(Trace& t, const Tensor& x, Activation activation) {
+  const bool chain = activation == Activation::gelu_new || activation == Activation::gelu_fast ||
+                     activation == Activation::quick_gelu || activation == Activation::gelu_bloom;
+  if (t.settings.fused_kernels && chain) return gelu(t, x);
   switch (activation) {
     case Activation::silu: return silu(t, x);
     case Activation::gelu: return gelu(t, x);

@@ -5,6 +5,7 @@
 #include "core/ops/cast.hpp"
 #include "core/ops/data.hpp"
 #include "core/ops/elementwise.hpp"
+#include "core/ops/fused.hpp"
 #include "core/ops/matmul.hpp"
 #include "core/ops/normalise.hpp"
 #include "core/ops/select.hpp"
@@ -67,16 +68,20 @@ Attended eager(Trace& t, const Job& job, const AttentionTraits& traits, const Ea
     } else {
       weights = matmul(t, q, transpose(t, keys, -1, -2), pairs);
     }
-    if (style.scales) weights = mul(t, weights, 1.0);
+    if (style.scales && !t.settings.fused_kernels) weights = mul(t, weights, 1.0);
     if (style.softcap) {
       weights = div(t, weights, *style.softcap);
       weights = tanh(t, weights);
       weights = mul(t, weights, *style.softcap);
     }
-    if (style.causal_from_buffer) weights = masked_fill(t, weights, nullptr);
-    if (extras.mask.defined()) weights = add(t, weights, extras.mask);
+    const bool masks_inside = t.settings.fused_kernels && !style.sinks;
+    if (style.causal_from_buffer && !masks_inside) weights = masked_fill(t, weights, nullptr);
+    if (extras.mask.defined() && !masks_inside) weights = add(t, weights, extras.mask);
   }
-  {
+  if (t.settings.fused_kernels && !style.sinks) {
+    const Trace::Scope scope(t, "softmax");
+    weights = dropout(t, masked_softmax(t, weights), dropout_rate);
+  } else {
     const Trace::Scope scope(t, "softmax");
     weights = style.sinks ? softmaxed_with_sinks(t, weights, extras.sinks, v.dtype) : softmaxed(t, style, weights, q, v);
     weights = dropout(t, weights, dropout_rate);
@@ -163,6 +168,10 @@ Attended mpt(Trace& t, const Job& job, const AttentionTraits& traits, const Eage
   return {contiguous(t, permute(t, output, {0, 2, 1, 3})), weights};
 }
 
+// Scores, softmax and weighted sum by the kernel that was chosen.
+Attended core(Trace& t, const Job& job, const AttentionTraits& traits, const EagerStyle& style, const Tensor& q,
+              const Tensor& k, const Tensor& v, const AttentionExtras& extras, double dropout_rate);
+
 }  // namespace
 
 ScorePairs score_pairs(const Job& job, const AttentionTraits& traits) {
@@ -207,6 +216,17 @@ Tensor repeat_kv(Trace& t, const Tensor& x, Count heads) {
 
 Attended attend(Trace& t, const Job& job, const AttentionTraits& traits, const EagerStyle& style, const Tensor& q,
                 const Tensor& k, const Tensor& v, const AttentionExtras& extras, double dropout_rate) {
+  if (job.recompute != Recompute::selective) return core(t, job, traits, style, q, k, v, extras, dropout_rate);
+  const auto again = [=](Trace& trace, const Tensors& inputs) {
+    return core(trace, job, traits, style, inputs[0], inputs[1], inputs[2], extras, dropout_rate).output;
+  };
+  return {t.checkpoint({q, k, v}, again), {}};
+}
+
+namespace {
+
+Attended core(Trace& t, const Job& job, const AttentionTraits& traits, const EagerStyle& style, const Tensor& q,
+              const Tensor& k, const Tensor& v, const AttentionExtras& extras, double dropout_rate) {
   const Tensor& mask = extras.mask;
   const AttentionKernel kernel = mask.defined() && job.attention != AttentionKernel::eager ? job.masked_attention : job.attention;
   if (kernel == AttentionKernel::eager || !traits.why_not_fused.empty()) {
@@ -228,5 +248,7 @@ Attended attend(Trace& t, const Job& job, const AttentionTraits& traits, const E
       fused_attention(t, kernel, q, keys, values, mask.defined() ? &mask : nullptr, score_pairs(job, traits));
   return {contiguous(t, transpose(t, mixed, 1, 2)), {}};
 }
+
+}  // namespace
 
 }  // namespace llmcalc

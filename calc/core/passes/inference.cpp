@@ -64,6 +64,7 @@ TracedStep trace_inference(const Model& model, const StepPlan& given) {
   plan.job.recompute = Recompute::none;
   TraceSettings settings;
   settings.autocast = plan.precision->autocast;
+  settings.fused_kernels = plan.job.implementation != Implementation::transformers;
   std::vector<LeafSpec> leaves;
   for (const Parameter& p : parameters_of(model, plan).all())
     leaves.push_back({p.shape, p.always_float32 ? DType::float32 : p.stored.value_or(plan.precision->weight), false});

@@ -142,6 +142,7 @@ TracedStep trace_step(const Model& model, const StepPlan& plan, AllocationLog* l
   const Parameters& parameters = parameters_of(model, plan);
   TraceSettings settings;
   settings.autocast = plan.precision->autocast;
+  settings.fused_kernels = plan.job.implementation != Implementation::transformers;
   settings.gradients_exist = plan.accumulate > 1 || plan.precision->gradients_persist;
   std::vector<LeafSpec> leaves;
   leaves.reserve(parameters.all().size());

@@ -1,5 +1,6 @@
 // The parts every layer is made of: norms, projections, the MLP.
 #include "core/ops/elementwise.hpp"
+#include "core/ops/fused.hpp"
 #include "core/ops/matmul.hpp"
 #include "core/ops/normalise.hpp"
 #include "core/ops/views.hpp"
@@ -47,12 +48,13 @@ Tensor run_mlp(Trace& t, const Job& job, const MlpSpec& m, const MlpWeights& w, 
     hidden = activated(t, m, w, hidden);
   } else if (m.fused) {
     const Tensors halves = chunk(t, run_linear(t, m.gate_up_name, m.linear, w.gate_up, x), 2, -1);
-    hidden = mul(t, halves[1], activated(t, m, w, halves[0]));
+    hidden = t.settings.fused_kernels ? gated_activation(t, halves[0], halves[1])
+                                      : mul(t, halves[1], activated(t, m, w, halves[0]));
   } else {
     hidden = run_linear(t, m.gate_name, m.linear, w.gate, x);
-    hidden = activated(t, m, w, hidden);
+    if (!t.settings.fused_kernels) hidden = activated(t, m, w, hidden);
     const Tensor up = run_linear(t, m.up_name, m.linear, w.up, x);
-    hidden = mul(t, hidden, up);
+    hidden = t.settings.fused_kernels ? gated_activation(t, hidden, up) : mul(t, hidden, up);
   }
   hidden = run_linear(t, m.down_name, m.linear, w.down, hidden);
   return dropout(t, hidden, job.rate(m.dropout));
