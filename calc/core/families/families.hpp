@@ -59,6 +59,7 @@ std::unique_ptr<Model> build_gemma4(Fields& fields);
 std::unique_ptr<Model> build_deepseek_v32(Fields& fields);
 std::unique_ptr<Model> build_glm_moe_dsa(Fields& fields);
 std::unique_ptr<Model> build_deepseek_v4(Fields& fields);
+std::unique_ptr<Model> build_plain(Fields& fields);  // architecture: transformer
 std::unique_ptr<Model> build_mamba(Fields& fields);
 std::unique_ptr<Model> build_falcon_mamba(Fields& fields);
 std::unique_ptr<Model> build_mamba2(Fields& fields);

@@ -213,7 +213,8 @@ std::unique_ptr<Model> build_phimoe(Fields& f) {
   s.head_bias = f.flag("lm_head_bias", false);
   ExpertsSpec e = read_experts(f, {"num_local_experts", "num_experts"}, 16, "num_experts_per_tok", 2, mlp.inner, mlp.activation);
   e.router_name = "router";
-  e.router = RouterKind::other;
+  e.router = RouterKind::sampled;
+  if (e.per_token != 2) f.error("num_experts_per_tok", "this family's sampler chooses two experts");
   f.ignore("original_max_position_embeddings");
   set_experts(s, e);
   return make_transformer(std::move(s));

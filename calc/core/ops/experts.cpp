@@ -22,6 +22,20 @@ Tensors gather_back(Trace& t, const Node& node, const Tensors& kept, const Tenso
   return {gradient};
 }
 
+Tensors struck_out_back(Trace& t, const Node&, const Tensors& kept, const Tensors& g) {
+  Tensor gradient = t.allocate(g[0].dtype, g[0].shape());
+  t.launch(Op::scatter, g[0].dtype, {&g[0], &kept[0]}, {&gradient});
+  return {gradient};
+}
+
+Tensors sampled_gate_back(Trace& t, const Node&, const Tensors& kept, const Tensors& g) {
+  const Tensor scaled = pointwise(t, Op::mul, {&g[0], &kept[0]});
+  const Tensor negated = pointwise(t, Op::neg, {&scaled});
+  const Tensor gradient = pointwise(t, Op::mul, {&kept[2], &negated});
+  t.launch(Op::scatter, gradient.dtype, {&scaled, &kept[1]}, {&gradient});
+  return {gradient};
+}
+
 Tensors sum_back(Trace& t, const Node& node, const Tensors&, const Tensors& g) {
   Tensor gradient = g[0];
   if (node.numbers[0] >= 0) gradient = unsqueeze(t, gradient, static_cast<int>(node.numbers[0]));
@@ -100,6 +114,25 @@ Tensor scattered(Trace& t, const Tensor& values, const Tensor& indices, Count le
   const Ref<Node> node = t.node(Op::scatter, gather_back, {&values});
   t.keep(node, indices);
   return picked(t, Op::scatter, node, values, indices, {values.size(0), length});
+}
+
+Tensor struck_out(Trace& t, const Tensor& x, const Tensor& indices) {
+  const Ref<Node> node = t.node(Op::scatter, struck_out_back, {&x});
+  t.keep(node, indices);
+  Tensor y = t.allocate(x.dtype, x.shape());
+  t.launch(Op::scatter, x.dtype, {&x, &indices}, {&y});
+  t.produced(node, y);
+  return y;
+}
+
+Tensor sampled_gate(Trace& t, const Tensor& scores, const Tensor& factor, const Tensor& indices, const Tensor& gates) {
+  const Ref<Node> node = t.node(Op::gather, sampled_gate_back, {&scores});
+  Tensor y = pointwise(t, Op::mul, {&factor});
+  t.keep(node, factor);
+  t.keep(node, indices);
+  t.keep(node, gates);
+  t.produced(node, y);
+  return y;
 }
 
 Tensor rows_at(Trace& t, const Tensor& x, const Tensor& indices) {

@@ -19,6 +19,11 @@ Tensor rows_at(Trace& t, const Tensor& x, const Tensor& indices);
 // (n, k) values written to their places in rows of `length`; keeps the indices.
 Tensor scattered(Trace& t, const Tensor& values, const Tensor& indices, Count length);
 
+// Rows with the element at each index overwritten by a number; keeps the indices.
+Tensor struck_out(Trace& t, const Tensor& x, const Tensor& indices);
+// Phi-3.5's sampled gate: factor * mask, with a gradient to `scores` made from factor, indices and gates, which are kept.
+Tensor sampled_gate(Trace& t, const Tensor& scores, const Tensor& factor, const Tensor& indices, const Tensor& gates);
+
 Tensor sum_last(Trace& t, const Tensor& x, bool keeps_axis);
 Tensor sum_axis_0(Trace& t, const Tensor& x);  // (k, n, h) to (n, h)
 Tensor sum_axis_1(Trace& t, const Tensor& x);  // (n, k, h) to (n, h)

@@ -46,6 +46,7 @@ class Router {
         if (e_.normalises) top.values = div(t_, top.values, sum_last(t_, top.values, true));
         return {top.values, top.indices};
       }
+      case RouterKind::sampled: return sampled(logits);
       default: return softmax_top(logits);
     }
   }
@@ -116,6 +117,24 @@ class Router {
     const Tensor experts = topk(t_, choice, e_.per_token).indices;
     const Tensor weights = gather_last(t_, probabilities, experts);
     return {div_in_place(t_, weights, sum_last(t_, weights, true)), experts};
+  }
+
+  // Two experts, one after the other: masked scores, a sample, its probability as the weight.
+  Routed sampled(const Tensor& logits) const {
+    Tensors weights, experts;
+    Tensor scores_left = logits;
+    for (int i = 0; i < 2; ++i) {
+      const Tensor mask = outside_groups(logits);
+      Tensor gates = masked_fill(t_, scores_left, &mask);
+      const Tensor chosen = topk(t_, add(t_, gates, 1.0), 1).indices;
+      gates = softmax(t_, gates);
+      const Tensor factor = gather_last(t_, gates, chosen);
+      topk(t_, gates, 1);
+      weights.push_back(sampled_gate(t_, logits, factor, chosen, gates));
+      experts.push_back(chosen);
+      if (i == 0) scores_left = struck_out(t_, logits, chosen);
+    }
+    return {cat(t_, weights, -1), cat(t_, experts, -1)};
   }
 
   Routed corrected_softmax(const Tensor& x) const {

@@ -19,7 +19,7 @@ enum class RouterKind : unsigned char {
   softmax_corrected,   // softmax + correction in float32 outside autocast: Ernie
   softmax_norm,        // softmax in the logits' dtype, the top k, over their norm: DBRX
   sigmoid_input,       // sigmoid of the top k scales the experts' inputs: Llama 4
-  other,               // counted only (Phi-3.5's sampler, hashed tables)
+  sampled,             // two experts by sampling: Phi-3.5
 };
 
 enum class ExpertsStorage : unsigned char {
