@@ -64,7 +64,7 @@ TEST_CASE("fields: what is absent is assumed, and listed as assumed once") {
   CHECK(fields.text("act", "silu") == "silu");
   std::string all;
   for (const Fields::Assumed& a : fields.assumed()) all += a.key + "=" + a.value + " ";
-  CHECK(all == "kv=8 window=4096 other=none tied=true p=0.100000 act=silu ");
+  CHECK(all == "kv=8 window=4096 other=none tied=true p=0.1 act=silu ");
   CHECK(fields.counts("list").empty());
   CHECK_FALSE(fields.has("x"));
   CHECK(fields.unread() == std::vector<std::string>{"a"});
