@@ -1,0 +1,161 @@
+// MFU of runs that were timed: published ones, the conventions and mistakes around them, plans.
+#include "core/utilization.hpp"
+
+#include "core/estimate.hpp"
+
+#include "report/compare.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/jobs.hpp"
+
+using namespace llmcalc;
+using Catch::Matchers::ContainsSubstring;
+using test::built_in_model;
+using test::options_of;
+
+namespace {
+
+double other(const UtilizationReport& report, const std::string& name) {
+  for (const OtherAnswer& one : report.others)
+    if (one.name == name) return one.mfu;
+  FAIL("no answer called " << name);
+  return 0;
+}
+
+Observed tokens_per_second(double rate) {
+  Observed observed;
+  observed.tokens_per_second = rate;
+  return observed;
+}
+
+Observed days(double amount) {
+  Observed observed;
+  observed.days = amount;
+  return observed;
+}
+
+std::string hint_of(const Error& error) { return error.diagnostics().front().hint; }
+
+}  // namespace
+
+TEST_CASE("Llama 2 70B: 1,720,320 A100-hours for 2 T tokens") {
+  // 35 days on 2048 devices. By hand with 312 TFLOP/s: 6ND 42.8 %, half squares 44.3 %, full squares 46.0 %.
+  const UtilizationReport report =
+      utilization(built_in_model("llama-2-70b"), built_in_device("a100-sxm-80gb"),
+                  options_of({{"tokens", "2T"}, {"gpus", "2048"}, {"seq", "4096"}}), days(35));
+  CHECK(report.mfu == Approx(0.443).epsilon(0.002));
+  CHECK(other(report, "6nd") == Approx(0.428).epsilon(0.002));
+  CHECK(other(report, "full") == Approx(0.460).epsilon(0.002));
+  CHECK(other(report, "sparse peak") == Approx(report.mfu / 2));
+  CHECK(other(report, "one device") == Approx(report.mfu * 2048));
+  CHECK(report.tokens_per_second == Approx(2e12 / (35 * 86400)));
+}
+
+TEST_CASE("GPT-3 on 1024 A100: hardware FLOPs taken for model FLOPs") {
+  ModelSource gpt3;
+  gpt3.name = "GPT-3";
+  gpt3.parameters = 175'000'000'000;
+  const UtilizationReport report = utilization(gpt3, built_in_device("a100-sxm-80gb"),
+                                               options_of({{"tokens", "300B"}, {"gpus", "1024"}, {"precision", "bf16"}}), days(33.9));
+  CHECK(report.mfu == Approx(0.3366).epsilon(0.002));
+  CHECK(report.run.attention_flops == "6nd");
+}
+
+TEST_CASE("full recomputation: HFU promises fewer days than MFU keeps") {
+  const UtilizationReport report =
+      utilization(built_in_model("llama-2-70b"), built_in_device("a100-sxm-80gb"),
+                  options_of({{"tokens", "2T"}, {"gpus", "2048"}, {"recompute", "full"}}), days(35));
+  // A third more at most: the head and each layer's last product (27 % of a layer) are not computed again.
+  CHECK(*report.hfu > 1.2 * report.mfu);
+  CHECK(*report.hfu < 4.0 / 3 * report.mfu);
+  for (const OtherAnswer& one : report.others)
+    if (one.name == "hardware FLOPs (HFU)") CHECK_THAT(one.why, ContainsSubstring("days instead of 35"));
+}
+
+TEST_CASE("a mixture of experts has a second wrong answer") {
+  const UtilizationReport report = utilization(built_in_model("mixtral-8x7b"), built_in_device("h100-sxm"),
+                                               options_of({{"seq", "4096"}, {"gpus", "8"}}), tokens_per_second(30000));
+  // 46.7 B parameters in all, 12.9 B active.
+  CHECK(other(report, "6nd of all parameters") / other(report, "6nd") == Approx(46.7 / 12.88).epsilon(0.01));
+}
+
+TEST_CASE("where the step went adds up") {
+  const ModelSource model = built_in_model("llama-3-8b");
+  const Device device = built_in_device("h100-sxm");
+  const RunOptions options = options_of({{"seq", "8192"}});
+  const UtilizationReport slow = utilization(model, device, options, tokens_per_second(3000));
+  double sum = 0, waiting = 0;
+  for (const auto& [name, share] : slow.filled) {
+    sum += share;
+    if (name == "waiting") waiting = share;
+  }
+  CHECK(sum == Approx(1));
+  CHECK(waiting == Approx(1 - slow.expected_step->value() / slow.step->value()));
+  CHECK(*slow.expected_mfu * slow.expected_step->value() == Approx(slow.mfu * slow.step->value()));
+  // Faster than expected: nothing waits.
+  const UtilizationReport fast = utilization(model, device, options, tokens_per_second(9000));
+  for (const auto& [name, share] : fast.filled) CHECK(name != "waiting");
+}
+
+TEST_CASE("more than 100 % is an error with its likely cause") {
+  const ModelSource model = built_in_model("llama-3-8b");
+  const Device device = built_in_device("h100-sxm");
+  try {
+    utilization(model, device, options_of({{"seq", "8192"}}), tokens_per_second(60000));  // of eight devices
+    FAIL("not refused");
+  } catch (const Error& error) {
+    CHECK(error.exit() == Exit::bad_input);
+    CHECK_THAT(std::string(error.what()), ContainsSubstring("312.1 %"));
+    CHECK_THAT(hint_of(error), ContainsSubstring("--gpus 4"));
+  }
+  CHECK_NOTHROW(utilization(model, device, options_of({{"seq", "8192"}, {"gpus", "8"}}), tokens_per_second(60000)));
+}
+
+TEST_CASE("plans: the textbook's run, turned round") {
+  // 6 x 1e9 x 10e9 / (1e14 x 0.4) = 1.5e6 s = 416.67 hours on one card.
+  const ModelSource model = built_in_model("one-billion");
+  const Device card = built_in_device("hypothetical");
+  const RunOptions run = options_of({{"mfu", "40%"}, {"tokens", "10B"}, {"precision", "fp32"}, {"price", "2"}});
+  // The dollars that it costs buy its tokens.
+  const PlanReport bought = tokens_for_budget(model, card, run, 2 * 1.5e6 / 3600);
+  CHECK(*bought.tokens == Approx(10e9));
+  CHECK(*bought.days == Approx(17.361).epsilon(1e-4));
+  // 17.36 days of work in two days: nine cards.
+  const PlanReport soon = devices_for_deadline(model, card, run, 2);
+  CHECK(*soon.devices == 9);
+  CHECK(*soon.days == Approx(17.361 / 9).epsilon(1e-4));
+  CHECK_THROWS_AS(tokens_for_budget(model, card, options_of({{"mfu", "40%"}}), 100), Error);  // no price
+}
+
+TEST_CASE("plans: as many devices as the deadline needs, and no more") {
+  const ModelSource model = built_in_model("gpt2");
+  const Device device = built_in_device("a100-sxm-40gb");
+  const RunOptions run = options_of({{"tokens", "10B"}, {"batch", "8"}});
+  const PlanReport plan = devices_for_deadline(model, device, run, 1);
+  CHECK(*plan.days <= 1);
+  RunOptions fewer = run;
+  fewer.gpus = *plan.devices - 1;
+  const Report slower = estimate(model, &device, fewer);
+  CHECK(slower.time->training->value() > 86400);
+  CHECK_THROWS_AS(devices_for_deadline(model, device, run, 1e-9), Error);
+}
+
+TEST_CASE("compare: best first, what does not fit behind, what is not known last") {
+  std::vector<Device> devices;
+  for (const char* id : {"t4", "hypothetical", "h200", "a100-sxm-80gb"}) devices.push_back(built_in_device(id));
+  const ModelSource model = built_in_model("llama-3.2-1b");
+  std::vector<report::Compared> rows;
+  for (const Device& device : devices) {
+    rows.push_back({&device, estimate(model, &device, options_of({{"seq", "2048"}})), {}});
+    if (device.price) rows.back().usd_per_hour = device.price->value();
+  }
+  report::sort_compared(rows, "tokens-per-second");
+  CHECK(rows.front().device->id == "h200");
+  CHECK(rows.back().device->id == "t4");  // 16 GiB hold neither weights nor states
+  CHECK(rows.back().does_not_fit());
+  report::sort_compared(rows, "tokens-per-dollar");
+  CHECK(rows.front().device->id == "a100-sxm-80gb");
+  // tokens/s x 3600 s / $2.79
+  CHECK(*rows.front().tokens_per_dollar() == Approx(rows.front().tokens_per_second() * 3600 / 2.79));
+  CHECK(*rows.front().tokens_per_joule() == Approx(rows.front().tokens_per_second() / 400));
+  CHECK(!rows.back().usd_per_hour);
+}

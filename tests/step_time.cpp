@@ -1,0 +1,144 @@
+// Expected times: shapes of products, published rates, measured ones, transfers and training.
+#include "core/achieved_rates.hpp"
+#include "core/estimate.hpp"
+#include "core/matmul_shape.hpp"
+#include "core/passes/time.hpp"
+#include "core/training.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/jobs.hpp"
+
+using namespace llmcalc;
+using Catch::Matchers::ContainsSubstring;
+using test::built_in_model;
+using test::options_of;
+
+namespace {
+
+// What a square bf16 product is expected to reach, in TFLOP/s, launching included.
+double expected_rate(const Device& device, Count size) {
+  StepPlan plan;
+  plan.precision = precision_named("bf16");
+  plan.optimizer = optimizer_named("adamw");
+  const Rates rates(device, plan, AttentionCounting::causal);
+  Launch launch;
+  launch.op = Op::mm;
+  launch.dtype = DType::bfloat16;
+  launch.batch = 1;
+  launch.m = launch.n = launch.k = size;
+  launch.read = Bytes(4 * size * size);
+  launch.written = Bytes(2 * size * size);
+  return (executed_flops(launch, AttentionCounting::causal) / (rates.expected(launch).longer() + rates.launch_cost)).value() / 1e12;
+}
+
+MeasuredWorkload measured(const char* workload, std::map<std::string, Count> dimensions, Flops flops, Bytes bytes, double seconds) {
+  MeasuredWorkload w;
+  w.workload = workload;
+  w.dtype = "bf16";
+  w.dimensions = std::move(dimensions);
+  w.flops = flops;
+  w.bytes = bytes;
+  w.verified = true;
+  w.median = w.p5 = w.p95 = Seconds(seconds);
+  return w;
+}
+
+}  // namespace
+
+TEST_CASE("tiles fill whole waves, or do not") {
+  const Device h100 = built_in_device("h100-sxm");  // 132 SMs
+  // 12 x 11 tiles of 256 x 128: one whole wave.
+  CHECK(shape_efficiency(h100, "bf16", {1, 3072, 1408, 8192}) == Approx(1).epsilon(1e-3));
+  // One more row of tiles: 26 x 11 = 286 of 128 x 128 in three waves of 132 is the best of it.
+  CHECK(shape_efficiency(h100, "bf16", {1, 3328, 1408, 8192}) == Approx(286.0 / 396).epsilon(1e-3));
+  // Large products hardly notice.
+  CHECK(shape_efficiency(h100, "bf16", {1, 16384, 16384, 8192}) > 0.97);
+  // Few rows leave most of a tile empty.
+  CHECK(shape_efficiency(h100, "bf16", {1, 16, 16384, 8192}) < 0.26);
+  // Few tiles but a long inner length: it is split over the units.
+  CHECK(shape_efficiency(h100, "bf16", {1, 512, 512, 65536}) > 4 * 16.0 / 132);
+}
+
+TEST_CASE("a vocabulary of 50257 is slower than one of 50304") {
+  const Device a100 = built_in_device("a100-sxm-80gb");
+  const double odd = shape_efficiency(a100, "bf16", {1, 8192, 50257, 768, 2});
+  const double even = shape_efficiency(a100, "bf16", {1, 8192, 50304, 768, 16});
+  CHECK(odd / even == Approx(0.71).epsilon(0.02));
+  // The trace knows where rows start: the head's logits have 50257 columns of 2 bytes.
+  Count head_products = 0;
+  const test::TracedJob job = test::traced_job("gpt2", "a100-sxm-80gb", {});
+  for (const Launch& launch : job.step.trace.tape()) {
+    if (!is_matrix_product(launch.op) || launch.flops_per_pair) continue;
+    const bool head = launch.m == 50257 || launch.n == 50257 || launch.k == 50257;
+    head_products += head;
+    CHECK(launch.row_alignment == (head ? 2 : 16));
+  }
+  CHECK(head_products == 3);
+}
+
+TEST_CASE("published rates of large products") {
+  // torch on an H100 SXM: 797.5 at 8192, 788.7 at 4096 (zzc0721/torch-performance-test-data #79); cuBLAS 795 at 8192
+  // (fast.cu). A100 SXM: about 270 sustained at 8192 (gpu-fryer). H100 PCIe: 492.8 at 8192 (#95).
+  CHECK(expected_rate(built_in_device("h100-sxm"), 8192) == Approx(795).epsilon(0.05));
+  CHECK(expected_rate(built_in_device("a100-sxm-80gb"), 8192) == Approx(270).epsilon(0.03));
+  CHECK(expected_rate(built_in_device("h100-pcie"), 8192) == Approx(492.8).epsilon(0.05));
+  // A device nobody measured takes the middle of those that were, and says so.
+  CHECK_THAT(achieved_matmul(built_in_device("hypothetical"), "bf16").source, ContainsSubstring("no figure"));
+  // Small ones are far from it.
+  CHECK(expected_rate(built_in_device("h100-sxm"), 256) < 60);
+}
+
+TEST_CASE("a profile's own measurements come first") {
+  Device device = built_in_device("h200");
+  const Flops flops(1099511627776);
+  device.measured.push_back(measured("matmul", {{"m", 8192}, {"n", 8192}, {"k", 8192}}, flops, Bytes(402653184), 1.5e-3));
+  device.measured.push_back(measured("copy", {{"elements", 1 << 30}}, Flops(0), Bytes(4294967296), 1.0e-3));
+  CHECK(expected_rate(device, 8192) == Approx(1099511627776 / (1.5e-3 + 2.5e-6) / 1e12));
+  const Report report = estimate(built_in_model("gpt2"), &device, options_of({}));
+  CHECK(report.time->basis == "measured");
+  CHECK_THAT(report.time->rates, ContainsSubstring("4.295 TB/s"));
+}
+
+TEST_CASE("a given MFU decides the step; the breakdown is the prediction's") {
+  const Device device = built_in_device("h100-sxm");
+  const Report given = estimate(built_in_model("gpt2"), &device, options_of({{"mfu", "30%"}, {"tokens", "1B"}}));
+  CHECK(given.time->basis == "mfu");
+  CHECK(given.time->step->value() == Approx(given.flops->model.as_double() / (989.4e12 * 0.3)));
+  CHECK(given.time->parts.empty());
+  const Report predicted = estimate(built_in_model("gpt2"), &device, options_of({{"tokens", "1B"}}));
+  CHECK(predicted.time->basis == "roofline");
+  CHECK(*predicted.time->training == *predicted.time->step * static_cast<double>(*predicted.time->steps));
+  CHECK(*predicted.time->steps == 976563);  // 10^9 / 1024, rounded up
+  CHECK(predicted.cost->device_hours == Approx(predicted.time->training->value() / 3600));
+  CHECK(*predicted.cost->usd == Approx(predicted.cost->device_hours * 3.99));
+  CHECK(*predicted.cost->energy_kwh == Approx(predicted.cost->device_hours * 0.7));
+  // How attention is counted changes the MFU, not the time.
+  const Report full = estimate(built_in_model("gpt2"), &device, options_of({{"attention-flops", "full"}}));
+  CHECK(*full.time->step == *predicted.time->step);
+  CHECK(full.time->mfu > predicted.time->mfu);
+}
+
+TEST_CASE("input and checkpoints") {
+  const Device device = built_in_device("a100-sxm-80gb");  // PCI Express 4, 16 lanes: 31.5 GB/s one way
+  const Report report = estimate(built_in_model("gpt2"), &device, options_of({{"batch", "8"}, {"accumulate", "2"}}));
+  CHECK(report.input->per_step == Bytes(8 * 1024 * 8 * 2));  // int64 ids
+  CHECK(report.input->pinned.value() == Approx(131072 / (31.508e9 * 0.83)).epsilon(1e-3));
+  CHECK(report.input->hidden);
+  // fp32 weights and two moments: 12 bytes a parameter.
+  CHECK(report.checkpoint->bytes == Bytes(12 * Count{124439808}));
+  CHECK(report.checkpoint->write.value() == Approx(12.0 * 124439808 / 1e9));
+}
+
+TEST_CASE("published whole runs") {
+  // GPT-3, 300 B tokens on 1024 A100 (Narayanan et al. 2021): 140 of 312 TFLOP/s executed with full recomputation, and 8 N D
+  // FLOPs, are 33.9 days. Taken for an MFU the same 44.9 % promise 25.4 days.
+  Device device = built_in_device("a100-sxm-80gb");
+  ModelSource gpt3;
+  gpt3.name = "GPT-3";
+  gpt3.parameters = 175'000'000'000;
+  const auto days = [&](const char* mfu) {
+    const Report report = estimate(gpt3, &device, options_of({{"mfu", mfu}, {"tokens", "300B"}, {"gpus", "1024"}, {"precision", "bf16"}}));
+    return report.time->training->value() / 86400;
+  };
+  CHECK(days("0.33654") == Approx(33.9).epsilon(0.002));  // 140/312 x 6/8
+  CHECK(days("0.44872") == Approx(25.4).epsilon(0.002));
+}
