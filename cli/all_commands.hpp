@@ -9,6 +9,7 @@ namespace llmcalc::cli {
 Command estimate_command();
 Command params_command();
 Command roofline_command();
+Command explain_command();
 Command compare_command();
 Command mfu_command();
 Command tensor_command();

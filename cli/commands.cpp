@@ -20,6 +20,7 @@ constexpr Entry registry[] = {
     {"estimate", estimate_command},
     {"params", params_command},
     {"roofline", roofline_command},
+    {"explain", explain_command},
     {"compare", compare_command},
     {"mfu", mfu_command},
     {"rule", rule_command},

@@ -22,6 +22,7 @@ Tensor Trace::allocate(DType dtype, const Layout& layout, Part part) {
   t.dtype = dtype;
   t.layout = layout;
   t.storage = Ref<Storage>(new Storage(&ledger, part, size_of(dtype) * layout.span()));
+  if (made) made->push_back({module_, dtype, layout.shape, t.storage->bytes, repeat_});
   return t;
 }
 
@@ -67,31 +68,31 @@ Tensor Trace::parameter(std::int32_t id) {
 Ref<Node> Trace::node(Op op, BackwardFn function, const Few<const Tensor*, 4>& inputs) {
   if (!grad_enabled_ || std::none_of(inputs.begin(), inputs.end(), [](const Tensor* t) { return t->requires_grad; }))
     return {};
-  Ref<Node> made(new Node);
-  made->sequence = sequence_++;
-  made->op = op;
-  made->module = module_;
-  made->block = block_;
-  made->backward = function;
-  made->inputs.resize(inputs.size());
+  Ref<Node> fresh(new Node);
+  fresh->sequence = sequence_++;
+  fresh->op = op;
+  fresh->module = module_;
+  fresh->block = block_;
+  fresh->backward = function;
+  fresh->inputs.resize(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& input = *inputs[i];
     if (!input.requires_grad) continue;
     if (input.grad_fn) {
-      made->inputs[i] = {input.grad_fn, input.output};
+      fresh->inputs[i] = {input.grad_fn, input.output};
     } else if (input.parameter >= 0) {
       // The leaf may be of another layer instance than the current one (a table shared by all): find it by storage.
       const auto id = static_cast<std::size_t>(input.parameter);
       for (std::size_t j = 0; j < leaves_[id].size(); ++j)
-        if (leaves_[id][j].storage == input.storage) made->inputs[i] = {leaf_nodes_[id][j], 0};
+        if (leaves_[id][j].storage == input.storage) fresh->inputs[i] = {leaf_nodes_[id][j], 0};
     } else {
       // A detached input of a region that runs again: its gradient is not asked for, but its users keep what they would.
       Ref<Node> nowhere(new Node);
       nowhere->op = Op::accumulate;
-      made->inputs[i] = {nowhere, 0};
+      fresh->inputs[i] = {nowhere, 0};
     }
   }
-  return made;
+  return fresh;
 }
 
 void Trace::keep(const Ref<Node>& node, const Tensor& tensor) {

@@ -36,6 +36,15 @@ struct KeptRecord {
   Count repeat;
 };
 
+// A storage that came into being, for those who look for a size.
+struct AllocatedRecord {
+  std::uint16_t module;
+  DType dtype;
+  Dims shape;
+  Bytes bytes;
+  Count repeat;
+};
+
 // Low-rank matrices beside a linear weight, or none (adapters.hpp).
 struct AdapterLeaf {
   std::int32_t a = -1, b = -1;     // parameters (rank, in) and (out, rank)
@@ -55,6 +64,7 @@ class Trace {
 
   TraceSettings settings;
   Ledger ledger;
+  std::vector<AllocatedRecord>* made = nullptr;  // every allocation is written to it
   std::vector<AdapterLeaf> adapters;  // by parameter; empty: there are none
 
   // ---- tensors

@@ -138,7 +138,8 @@ StateSizes state_sizes(const Model& model, const StepPlan& plan) {
   return sizes;
 }
 
-TracedStep trace_step(const Model& model, const StepPlan& plan, AllocationLog* log, std::size_t* optimizer_begins) {
+TracedStep trace_step(const Model& model, const StepPlan& plan, AllocationLog* log, std::size_t* optimizer_begins,
+                      std::vector<AllocatedRecord>* made) {
   const Parameters& parameters = parameters_of(model, plan);
   TraceSettings settings;
   settings.autocast = plan.precision->autocast;
@@ -161,12 +162,14 @@ TracedStep trace_step(const Model& model, const StepPlan& plan, AllocationLog* l
   // Token ids and labels: one int64 buffer, there before the step and after it.
   step.inputs = size_of(DType::int64) * checked::multiply(plan.job.batch, plan.job.seq);
   t.ledger.log = log;
+  t.made = made;
   const Storage inputs(&t.ledger, Part::inputs, step.inputs);
   std::uint64_t loss_begins = 0;
   Tensor loss = model.forward(t, plan.job, loss_begins);
   t.backward(std::move(loss), loss_begins);
   if (log && optimizer_begins) *optimizer_begins = log->events().size();
   step_optimizer(t, parameters, plan);
+  t.made = nullptr;
   t.ledger.log = nullptr;
   return step;
 }

@@ -41,7 +41,7 @@ struct TracedStep {
 // With a log, every allocation of the step is written to it; `optimizer_begins`, where given, receives the number of events
 // before the optimizer's.
 TracedStep trace_step(const Model& model, const StepPlan& plan, AllocationLog* log = nullptr,
-                      std::size_t* optimizer_begins = nullptr);
+                      std::size_t* optimizer_begins = nullptr, std::vector<AllocatedRecord>* made = nullptr);
 
 // Calls `visit(bytes, copies)` for every tensor a replica holds all the time: weights and master
 // copies; gradients that stay between steps; optimizer states.
