@@ -173,3 +173,19 @@ TEST_CASE("unknown activations, heads and experts that do not fit are refused", 
   CHECK_THROWS_AS(model_from_json(refused(R"(, "num_local_experts": 2, "num_experts_per_tok": 3)")), Error);
   CHECK_THROWS_AS(model_from_json(refused(R"(, "head_dim": 7)")), Error);
 }
+
+TEST_CASE("the page of architectures lists each with its status", "[architectures][docs]") {
+  std::ifstream file(std::string(LLMCALC_SOURCE_DIR) + "/docs/reference/architectures.md");
+  std::ostringstream page;
+  page << file.rdbuf();
+  std::size_t listed = 0;
+  for (const std::string& line : split(page.str(), '\n'))
+    for (const std::string status : {"verified", "counted", "approximate"})
+      listed += line.find("` | " + status + " | ") != std::string::npos;
+  for (const Architecture& a : architectures()) {
+    INFO(a.name);
+    const std::string row = "| `" + std::string(a.name) + "` | " + std::string(name_of(a.status)) + " | " + std::string(a.summary) + " |";
+    CHECK(page.str().find(row) != std::string::npos);
+  }
+  CHECK(listed == architectures().size());
+}

@@ -230,6 +230,7 @@ std::unique_ptr<Model> build_ernie4_5_moe(Fields& f) {
   LayerSpec& layer = s.kinds.front();
   const bool biases = f.flag("use_bias", false);
   layer.attention.qkv_bias = layer.attention.out_bias = layer.mlp.up_bias = layer.mlp.down_bias = biases;
+  s.head_bias = biases;
   layer.attention.rotary.style = RotaryStyle::pairs_float32;
   layer.attention.dropout = 0;
   const Count inner = f.count("moe_intermediate_size", 1536);
