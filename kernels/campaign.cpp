@@ -50,7 +50,7 @@ Campaign run_campaign(Backend& backend, const DeviceInfo& info, const Plan& plan
     const double runs = static_cast<double>(group.limits.fewest + 3);
     const double needed = runs * expected_seconds(missing.front(), best_rate);
     if (hooks.before) hooks.before({i, plan.groups.size(), spent, plan.seconds, label_of(missing.front())});
-    if (spent + needed > plan.seconds) {
+    if (spent + needed > plan.seconds || spent > group.latest * plan.seconds) {
       for (const Workload& w : missing) campaign.left_out.push_back(label_of(w) + ": no time left for it");
       continue;
     }

@@ -15,6 +15,7 @@ enum class Effort : unsigned char { quick, usual, full };
 struct Group {
   std::vector<Workload> variants;
   Limits limits;
+  double latest = 1;  // not begun after this share of the plan's time, so that the model's step gets its turn
 };
 
 struct Plan {
@@ -22,7 +23,7 @@ struct Plan {
   double seconds = 0;  // all of it may take so long; what comes too late is left out, and said so
 };
 
-// `step`: the operations of a model's step, measured last, often repeated ones first. `only`: names of workloads; empty:
+// `step`: the operations of a model's step; those first that tell most about it for the time they take. `only`: names of workloads; empty:
 // all. With `only`, a step's operations count under their own names.
 Plan make_plan(const DeviceInfo& info, Effort effort, const std::vector<std::string>& only, std::vector<Workload> step);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "core/quantity.hpp"
 #include "report/page.hpp"
@@ -146,7 +147,19 @@ std::string measure_text(const Measured& measured, bool markdown, bool colour) {
   if (noisy > 0)
     page.line(std::to_string(noisy) + " of " + std::to_string(measured.workloads.size()) +
               " never settled: other programs had the machine, or there was no time for more samples.", Tone::warning);
-  for (const std::string& what : measured.left_out) page.line("not measured: " + what, Tone::faint, 2);
+  // Together by reason; JSON has no need of them, the profile shows what is there.
+  std::map<std::string, std::vector<std::string>> by_reason;
+  for (const std::string& what : measured.left_out) {
+    const std::size_t colon = std::min(what.find(": "), what.size());
+    by_reason[what.substr(std::min(colon + 2, what.size()))].push_back(what.substr(0, colon));
+  }
+  for (const auto& [reason, names] : by_reason) {
+    constexpr std::size_t most_named = 4;
+    std::string words = "not measured, " + reason + ": ";
+    for (std::size_t i = 0; i < names.size() && i < most_named; ++i) words += (i == 0 ? "" : ", ") + names[i];
+    if (names.size() > most_named) words += ", and " + std::to_string(names.size() - most_named) + " more";
+    page.line(words, Tone::faint, 2);
+  }
   return markdown ? page.as_markdown() : page.as_text(colour);
 }
 
