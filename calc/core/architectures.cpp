@@ -71,7 +71,7 @@ const std::vector<Architecture>& architectures() {
       {"qwen3_next", Status::counted, "gated delta rule, gated attention, experts", build_qwen3_next},
       {"qwen3_5_text", Status::counted, "qwen3_next without experts", build_qwen3_5},
       {"qwen3_5_moe_text", Status::counted, "qwen3_next with other projections", build_qwen3_5_moe},
-      {"bert", Status::counted, "encoder, masked tokens, token types", build_bert},
+      {"bert", Status::verified, "encoder, masked tokens, token types", build_bert},
       {"t5", Status::counted, "encoder and decoder, relative position biases", build_t5},
   };
   return all;
