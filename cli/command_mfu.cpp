@@ -23,8 +23,9 @@ std::string question(const Arguments& arguments) {
   if (given.size() == 1) return given.front().substr(2);
   std::vector<std::string> all;
   for (const std::string& name : questions()) all.push_back("--" + name);
-  throw Error(Exit::usage, given.empty() ? "`llmcalc mfu` needs what was observed: one of " + join(all, "or")
-                                         : join(given) + " are different questions: ask one",
+  throw Error(Exit::usage,
+              given.empty() ? "`llmcalc mfu` needs what was observed: one of " + join(all, "or")
+                            : join(given) + " are different questions: ask one",
               "llmcalc mfu llama-3-8b h100-sxm --tokens-per-second 8000");
 }
 
@@ -92,8 +93,10 @@ Command mfu_command() {
   command.name = "mfu";
   command.summary = "MFU and HFU of a run that was timed, and where other answers come from";
   command.description =
-      "From tokens per second, the time of a step or the days of a whole run: the share of the device's dense peak that "
-      "the model's FLOPs, and those executed, come to; what other conventions and common mistakes would make of the same "
+      "From tokens per second, the time of a step or the days of a whole run: the share of the device's dense peak "
+      "that "
+      "the model's FLOPs, and those executed, come to; what other conventions and common mistakes would make of the "
+      "same "
       "run; what the rest of the step went into.\n\n"
       "--budget and --deadline turn it round: tokens for so many dollars, devices for so many days.";
   command.examples = {"llmcalc mfu llama-3-8b h100-sxm --seq 8192 --tokens-per-second 7000",

@@ -79,7 +79,8 @@ void write(const RooflineReport& report, Output& output) {
   switch (output.format) {
     case Format::json: output.out += report::roofline_json(report).dump(); break;
     case Format::csv:
-      output.out += report::csv_table(report.step ? report::operations_table(report, 0) : report::ceilings_table(report));
+      output.out +=
+          report::csv_table(report.step ? report::operations_table(report, 0) : report::ceilings_table(report));
       break;
     case Format::markdown: output.out += report::roofline_page(report).as_markdown(); break;
     case Format::text: output.out += report::roofline_page(report).as_text(output.colour); break;
@@ -119,16 +120,21 @@ Command roofline_command() {
   command.summary = "ceilings, ridge points, and every operation of a step under them";
   command.description =
       "For a DEVICE alone: its peaks, its memory bandwidth and the intensity where they meet. With a MODEL: every "
-      "operation of one optimizer step, forward, backward and optimizer, with its FLOPs, bytes, intensity, what bounds it "
+      "operation of one optimizer step, forward, backward and optimizer, with its FLOPs, bytes, intensity, what bounds "
+      "it "
       "and the least time it takes.\n\n"
       "--plot needs gnuplot.";
-  command.examples = {"llmcalc roofline h100-sxm", "llmcalc roofline llama-3-8b h100-sxm --seq 8192 --plot roofline.svg",
+  command.examples = {"llmcalc roofline h100-sxm",
+                      "llmcalc roofline llama-3-8b h100-sxm --seq 8192 --plot roofline.svg",
                       "llmcalc roofline --peak 100TFLOP/s --bandwidth 1TB/s --intensity 20"};
   Positional model = model_positional();
   model.required = false;
   command.positionals = {model, device_positional(true)};
   command.options = {
-      {.name = "plot", .value = "FILE", .help = "draw it: FILE.svg, FILE.png, or - for the terminal", .group = "Roofline"},
+      {.name = "plot",
+       .value = "FILE",
+       .help = "draw it: FILE.svg, FILE.png, or - for the terminal",
+       .group = "Roofline"},
       {.name = "peak", .value = "R", .help = "instead of a DEVICE: a compute rate, 100TFLOP/s", .group = "Roofline"},
       {.name = "bandwidth", .value = "R", .help = "and a memory rate, 1TB/s", .group = "Roofline"},
       {.name = "intensity", .value = "I", .help = "and FLOPs for each byte moved: 20", .group = "Roofline"}};

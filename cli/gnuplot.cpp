@@ -34,7 +34,8 @@ struct Pipe {
   int read = -1, write = -1;
   Pipe() {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(Exit::not_available, std::string("no pipe: ") + std::strerror(errno));
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      throw Error(Exit::not_available, std::string("no pipe: ") + std::strerror(errno));
     read = ends[0];
     write = ends[1];
   }

@@ -11,8 +11,8 @@ namespace {
 
 // TFLOP of training on one sequence.
 double training_tflop(const char* model, const char* seq, const char* convention) {
-  const Report report = estimate(test::built_in_model(model), nullptr,
-                                 test::options_of({{"seq", seq}, {"attention-flops", convention}}));
+  const Report report =
+      estimate(test::built_in_model(model), nullptr, test::options_of({{"seq", seq}, {"attention-flops", convention}}));
   CHECK(report.flops->convention == convention);
   CHECK(report.flops->model_per_token * static_cast<double>(report.run.seq) == Approx(report.flops->model.as_double()));
   return report.flops->model.as_double() / 1e12;
@@ -29,13 +29,13 @@ TEST_CASE("dense models by every convention") {
   };
   // The projects' own functions run on these shapes, or their formulas evaluated.
   const Row rows[] = {
-      {"llama-3-8b", "8192", "causal", 421.646},      {"llama-3-8b", "8192", "full", 474.422},
-      {"llama-3-8b", "8192", "6nd", 394.703},         {"llama-3-8b", "8192", "palm", 500.257},
-      {"llama-3-8b", "8192", "nanogpt", 500.257},     {"llama-3-8b", "8192", "llm-foundry", 500.257},
-      {"llama-3-8b", "8192", "megatron", 421.646},    {"llama-3-8b", "8192", "maxtext", 421.646},
-      {"llama-3-8b", "8192", "torchtitan", 474.435},  {"llama-2-70b", "4096", "causal", 1754.666},
-      {"llama-2-70b", "4096", "6nd", 1695.170},       {"llama-2-70b", "4096", "megatron", 1754.666},
-      {"llama-2-70b", "4096", "torchtitan", 1820.669}, {"llama-2-70b", "4096", "nanogpt", 1827.112},
+      {"llama-3-8b", "8192", "causal", 421.646},        {"llama-3-8b", "8192", "full", 474.422},
+      {"llama-3-8b", "8192", "6nd", 394.703},           {"llama-3-8b", "8192", "palm", 500.257},
+      {"llama-3-8b", "8192", "nanogpt", 500.257},       {"llama-3-8b", "8192", "llm-foundry", 500.257},
+      {"llama-3-8b", "8192", "megatron", 421.646},      {"llama-3-8b", "8192", "maxtext", 421.646},
+      {"llama-3-8b", "8192", "torchtitan", 474.435},    {"llama-2-70b", "4096", "causal", 1754.666},
+      {"llama-2-70b", "4096", "6nd", 1695.170},         {"llama-2-70b", "4096", "megatron", 1754.666},
+      {"llama-2-70b", "4096", "torchtitan", 1820.669},  {"llama-2-70b", "4096", "nanogpt", 1827.112},
       {"llama-2-70b", "4096", "llm-foundry", 1827.112},
   };
   for (const Row& row : rows) {
@@ -60,9 +60,10 @@ TEST_CASE("mixtures of experts: routers count or not") {
 }
 
 TEST_CASE("Megatron knows no window, MaxText does") {
-  // Mistral 7B v0.1, window 4096, at 8192: the square's half is 33,554,432 pairs, the window leaves 25,165,824. One pair is 3
-  // passes x 2 products x 2 FLOPs x 4096 in each of 32 layers.
-  const double difference = training_tflop("mistral-7b-v0.1", "8192", "megatron") - training_tflop("mistral-7b-v0.1", "8192", "maxtext");
+  // Mistral 7B v0.1, window 4096, at 8192: the square's half is 33,554,432 pairs, the window leaves 25,165,824. One
+  // pair is 3 passes x 2 products x 2 FLOPs x 4096 in each of 32 layers.
+  const double difference =
+      training_tflop("mistral-7b-v0.1", "8192", "megatron") - training_tflop("mistral-7b-v0.1", "8192", "maxtext");
   CHECK(difference == Approx(12.0 * 4096 * 32 * (33554432.0 - 25165824.0) / 1e12));
 }
 

@@ -54,8 +54,9 @@ TEST_CASE("GPT-3 on 1024 A100: hardware FLOPs taken for model FLOPs") {
   ModelSource gpt3;
   gpt3.name = "GPT-3";
   gpt3.parameters = 175'000'000'000;
-  const UtilizationReport report = utilization(gpt3, built_in_device("a100-sxm-80gb"),
-                                               options_of({{"tokens", "300B"}, {"gpus", "1024"}, {"precision", "bf16"}}), days(33.9));
+  const UtilizationReport report =
+      utilization(gpt3, built_in_device("a100-sxm-80gb"),
+                  options_of({{"tokens", "300B"}, {"gpus", "1024"}, {"precision", "bf16"}}), days(33.9));
   CHECK(report.mfu == Approx(0.3366).epsilon(0.002));
   CHECK(report.run.attention_flops == "6nd");
 }

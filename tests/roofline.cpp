@@ -54,10 +54,12 @@ TEST_CASE("ridge points: peak over bandwidth, for each number format") {
     double ridge;
   };
   const Row rows[] = {
-      {"h100-sxm", "bf16", 989.4 / 3.35},     {"h100-sxm", "fp8", 1978.9 / 3.35}, {"h100-sxm", "tf32", 494.7 / 3.35},
-      {"h100-sxm", "fp32", 66.9 / 3.35},      {"h200", "bf16", 989.4 / 4.8},      {"a100-sxm-80gb", "bf16", 312 / 2.039},
-      {"a100-sxm-40gb", "bf16", 312 / 1.555}, {"t4", "fp16", 65 / 0.32},          {"v100-sxm-16gb", "fp16", 125 / 0.898},
-      {"rtx-4090", "bf16", 165.2 / 1.01},    {"b200", "bf16", 2250 / 7.672},     {"hypothetical", "fp32", 100},
+      {"h100-sxm", "bf16", 989.4 / 3.35},     {"h100-sxm", "fp8", 1978.9 / 3.35},
+      {"h100-sxm", "tf32", 494.7 / 3.35},     {"h100-sxm", "fp32", 66.9 / 3.35},
+      {"h200", "bf16", 989.4 / 4.8},          {"a100-sxm-80gb", "bf16", 312 / 2.039},
+      {"a100-sxm-40gb", "bf16", 312 / 1.555}, {"t4", "fp16", 65 / 0.32},
+      {"v100-sxm-16gb", "fp16", 125 / 0.898}, {"rtx-4090", "bf16", 165.2 / 1.01},
+      {"b200", "bf16", 2250 / 7.672},         {"hypothetical", "fp32", 100},
   };
   for (const Row& row : rows) {
     INFO(row.device << " " << row.dtype);
@@ -89,7 +91,8 @@ TEST_CASE("AdamW moves 28 bytes a parameter when fused, 80 as a chain of kernels
   const TracedJob fused = traced_job("gpt2", "a100-sxm-80gb", {{"precision", "fp32"}, {"optimizer-step", "fused"}});
   CHECK(least_of_optimizer(fused).value() == Approx(28.0 * 124439808 / 2.039e12).epsilon(1e-9));
   // Eight passes: 12 reads and 8 writes of 4 B.
-  const TracedJob foreach_ = traced_job("gpt2", "a100-sxm-80gb", {{"precision", "fp32"}, {"optimizer-step", "foreach"}});
+  const TracedJob foreach_ =
+      traced_job("gpt2", "a100-sxm-80gb", {{"precision", "fp32"}, {"optimizer-step", "foreach"}});
   CHECK(least_of_optimizer(foreach_).value() == Approx(80.0 * 124439808 / 2.039e12).epsilon(1e-9));
 }
 

@@ -90,9 +90,11 @@ TEST_CASE("every form of output holds to its schema") {
 }
 
 TEST_CASE("roofline and estimate give one answer") {
-  const json roofline = output_of({"roofline", "gpt2", "a100-sxm-80gb"}), estimate = output_of({"estimate", "gpt2", "a100-sxm-80gb"});
+  const json roofline = output_of({"roofline", "gpt2", "a100-sxm-80gb"}),
+             estimate = output_of({"estimate", "gpt2", "a100-sxm-80gb"});
   CHECK(roofline["time"]["step"].get<double>() == Approx(estimate["time"]["step"].get<double>()));
-  CHECK(roofline["time"]["lower_bound_step"].get<double>() == Approx(estimate["time"]["lower_bound_step"].get<double>()));
+  CHECK(roofline["time"]["lower_bound_step"].get<double>() ==
+        Approx(estimate["time"]["lower_bound_step"].get<double>()));
   CHECK(roofline["time"]["kernels"] == estimate["time"]["kernels"]);
   // A measured step of the expected length has the expected MFU.
   std::ostringstream step;
@@ -110,8 +112,10 @@ TEST_CASE("text, Markdown and CSV") {
   const Ran csv = run_program({"roofline", "llama-3-8b", "h100-sxm", "--format", "csv"});
   CHECK_THAT(csv.out, ContainsSubstring("operation,phase,flops,bytes,intensity,bound,attainable,time,share"));
   CHECK_THAT(csv.out, !ContainsSubstring(" more"));
-  CHECK_THAT(run_program({"compare", "gpt2", "t4", "h100-sxm", "--format", "markdown"}).out, ContainsSubstring("| NVIDIA H100 SXM5 80GB |"));
-  CHECK_THAT(run_program({"mfu", "gpt2", "t4", "--step-time", "1s"}).out, ContainsSubstring("Where other answers come from"));
+  CHECK_THAT(run_program({"compare", "gpt2", "t4", "h100-sxm", "--format", "markdown"}).out,
+             ContainsSubstring("| NVIDIA H100 SXM5 80GB |"));
+  CHECK_THAT(run_program({"mfu", "gpt2", "t4", "--step-time", "1s"}).out,
+             ContainsSubstring("Where other answers come from"));
 }
 
 TEST_CASE("plots") {

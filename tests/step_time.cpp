@@ -27,10 +27,13 @@ double expected_rate(const Device& device, Count size) {
   launch.m = launch.n = launch.k = size;
   launch.read = Bytes(4 * size * size);
   launch.written = Bytes(2 * size * size);
-  return (executed_flops(launch, AttentionCounting::causal) / (rates.expected(launch).longer() + rates.launch_cost)).value() / 1e12;
+  return (executed_flops(launch, AttentionCounting::causal) / (rates.expected(launch).longer() + rates.launch_cost))
+             .value() /
+         1e12;
 }
 
-MeasuredWorkload measured(const char* workload, std::map<std::string, Count> dimensions, Flops flops, Bytes bytes, double seconds) {
+MeasuredWorkload measured(const char* workload, std::map<std::string, Count> dimensions, Flops flops, Bytes bytes,
+                          double seconds) {
   MeasuredWorkload w;
   w.workload = workload;
   w.dtype = "bf16";
@@ -90,7 +93,8 @@ TEST_CASE("published rates of large products") {
 TEST_CASE("a profile's own measurements come first") {
   Device device = built_in_device("h200");
   const Flops flops(1099511627776);
-  device.measured.push_back(measured("matmul", {{"m", 8192}, {"n", 8192}, {"k", 8192}}, flops, Bytes(402653184), 1.5e-3));
+  device.measured.push_back(
+      measured("matmul", {{"m", 8192}, {"n", 8192}, {"k", 8192}}, flops, Bytes(402653184), 1.5e-3));
   device.measured.push_back(measured("copy", {{"elements", 1 << 30}}, Flops(0), Bytes(4294967296), 1.0e-3));
   CHECK(expected_rate(device, 8192) == Approx(1099511627776 / (1.5e-3 + 2.5e-6) / 1e12));
   const Report report = estimate(built_in_model("gpt2"), &device, options_of({}));
@@ -129,14 +133,15 @@ TEST_CASE("input and checkpoints") {
 }
 
 TEST_CASE("published whole runs") {
-  // GPT-3, 300 B tokens on 1024 A100 (Narayanan et al. 2021): 140 of 312 TFLOP/s executed with full recomputation, and 8 N D
-  // FLOPs, are 33.9 days. Taken for an MFU the same 44.9 % promise 25.4 days.
+  // GPT-3, 300 B tokens on 1024 A100 (Narayanan et al. 2021): 140 of 312 TFLOP/s executed with full recomputation, and
+  // 8 N D FLOPs, are 33.9 days. Taken for an MFU the same 44.9 % promise 25.4 days.
   Device device = built_in_device("a100-sxm-80gb");
   ModelSource gpt3;
   gpt3.name = "GPT-3";
   gpt3.parameters = 175'000'000'000;
   const auto days = [&](const char* mfu) {
-    const Report report = estimate(gpt3, &device, options_of({{"mfu", mfu}, {"tokens", "300B"}, {"gpus", "1024"}, {"precision", "bf16"}}));
+    const Report report = estimate(
+        gpt3, &device, options_of({{"mfu", mfu}, {"tokens", "300B"}, {"gpus", "1024"}, {"precision", "bf16"}}));
     return report.time->training->value() / 86400;
   };
   CHECK(days("0.33654") == Approx(33.9).epsilon(0.002));  // 140/312 x 6/8

@@ -91,10 +91,13 @@ Achieved look_up(const Row (&rows)[n], const Device& device, std::string_view ke
 
 }  // namespace
 
-Achieved achieved_matmul(const Device& device, std::string_view key) { return look_up(matmul_rows, device, key, usual_matmul); }
+Achieved achieved_matmul(const Device& device, std::string_view key) {
+  return look_up(matmul_rows, device, key, usual_matmul);
+}
 Achieved achieved_copy(const Device& device) { return look_up(copy_rows, device, {}, usual_copy); }
 Achieved achieved_attention(const Device& device, bool cudnn) {
-  return cudnn ? look_up(cudnn_rows, device, {}, usual_attention) : look_up(attention_rows, device, {}, usual_attention);
+  return cudnn ? look_up(cudnn_rows, device, {}, usual_attention)
+               : look_up(attention_rows, device, {}, usual_attention);
 }
 
 }  // namespace llmcalc

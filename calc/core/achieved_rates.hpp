@@ -13,8 +13,8 @@ struct Achieved {
   std::string source;  // who measured it, or why another device's figure stands in
 };
 
-// Large matrix products under the peak `key` ("bf16"). A device without a figure of its own takes its rate class's, then
-// that of the middle of all published ones; `source` says so.
+// Large matrix products under the peak `key` ("bf16"). A device without a figure of its own takes its rate class's,
+// then that of the middle of all published ones; `source` says so.
 Achieved achieved_matmul(const Device& device, std::string_view key);
 // A copy or another simple kernel over memory: bytes read and written, of the bandwidth.
 Achieved achieved_copy(const Device& device);

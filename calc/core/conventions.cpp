@@ -54,7 +54,8 @@ const std::vector<Convention>& conventions() {
       {"6nd", "6 N for each token, N all parameters (the active ones of a mixture of experts); no attention",
        "Kaplan et al. 2020, arXiv:2001.08361"},
       {"palm", "(6 N + 12 L H Q T) for each token, N all (active) parameters", "PaLM, arXiv:2204.02311, appendix B"},
-      {"nanogpt", "(6 N + 12 L H Q T) for each token, N without learned positions", "karpathy/nanoGPT, model.py, estimate_mfu"},
+      {"nanogpt", "(6 N + 12 L H Q T) for each token, N without learned positions",
+       "karpathy/nanoGPT, model.py, estimate_mfu"},
       {"megatron", "every product but routers; half of the square in every layer, whatever its window",
        "NVIDIA/Megatron-LM, megatron/training/training.py"},
       {"torchtitan", "(6 N + 12 L H Q T) for each token, N without the input embedding unless it is the head too",
@@ -93,7 +94,8 @@ Flops convention_flops(std::string_view name, const Model& model, const Job& job
   if (name == "llm-foundry") {
     Flops attention;  // by the hidden size, not heads x head size
     for (const AttentionTraits& a : model.info.attention)
-      attention += Flops(checked::multiply<Int128>(checked::multiply<Int128>(12 * a.layers, model.info.hidden), job.seq));
+      attention +=
+          Flops(checked::multiply<Int128>(checked::multiply<Int128>(12 * a.layers, model.info.hidden), job.seq));
     return six_n(counts.active, job) + attention * tokens(job);
   }
   if (name == "megatron") return half_squares(model, trace, false, false);
@@ -105,8 +107,8 @@ Flops convention_flops(std::string_view name, const Model& model, const Job& job
   return sum;
 }
 
-void apply_convention(FlopsReport& report, std::string_view name, const Model& model, const Job& job, const Trace& trace,
-                      Count micro_batches) {
+void apply_convention(FlopsReport& report, std::string_view name, const Model& model, const Job& job,
+                      const Trace& trace, Count micro_batches) {
   const Convention* convention = convention_named(name);
   if (!convention || convention->counts_tape) return;
   const Flops one = convention_flops(name, model, job, trace);

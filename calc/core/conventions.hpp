@@ -16,7 +16,7 @@ struct Convention {
   std::string_view name;        // as --attention-flops takes it
   std::string_view definition;  // FLOPs of a training step, in words and symbols
   std::string_view source;
-  bool counts_tape = false;     // causal, causal-exact, full: what the traced products are, nothing else
+  bool counts_tape = false;  // causal, causal-exact, full: what the traced products are, nothing else
 };
 
 // N: parameters used per token; L layers, H heads, Q head size, T sequence, V vocabulary, h hidden size.
@@ -32,7 +32,7 @@ Flops convention_flops(std::string_view name, const Model& model, const Job& job
 
 // Where the convention has a formula of its own: its model FLOPs, and what follows from them, instead of those counted
 // on the tape. `micro_batches`: of a step, on all devices.
-void apply_convention(FlopsReport& report, std::string_view name, const Model& model, const Job& job, const Trace& trace,
-                      Count micro_batches);
+void apply_convention(FlopsReport& report, std::string_view name, const Model& model, const Job& job,
+                      const Trace& trace, Count micro_batches);
 
 }  // namespace llmcalc

@@ -33,14 +33,16 @@ RooflineReport device_roofline(const Device& device) {
 
 RooflineReport job_roofline(const ModelSource& source, const Device& device, const RunOptions& options) {
   if (!source.model)
-    throw Error(Exit::bad_input, source.source + ": the profile gives the size of the model alone, which has no operations",
+    throw Error(Exit::bad_input,
+                source.source + ": the profile gives the size of the model alone, which has no operations",
                 "describe the model by its architecture, as the built-in profiles do");
   const Resolved resolved = resolve(options, source, &device);
   const AttentionCounting counting = AttentionCounting::causal;  // what a causal kernel executes
   const Rates rates(device, resolved.plan, counting);
   if (!rates.why_not.empty())
-    throw Error(Exit::bad_input, rates.why_not, "roofline needs the memory bandwidth and the peak of the precision; `llmcalc list "
-                                                "devices` shows which devices have both");
+    throw Error(Exit::bad_input, rates.why_not,
+                "roofline needs the memory bandwidth and the peak of the precision; `llmcalc list "
+                "devices` shows which devices have both");
   RooflineReport report = device_roofline(device);
   report.model = source.name;
   report.run = resolved.run;

@@ -8,7 +8,8 @@ namespace {
 
 constexpr double seconds_per_hour = 3600, joules_per_kwh = 3.6e6;
 
-// PCI Express, one direction, bytes a second and lane after encoding, from generation 3 on (8, 16, 32 GT/s at 128b/130b).
+// PCI Express, one direction, bytes a second and lane after encoding, from generation 3 on (8, 16, 32 GT/s at
+// 128b/130b).
 constexpr double pcie3_lane = 8e9 / 8 * 128 / 130;
 constexpr int first_generation = 3;
 // Of that: pinned copies reach 12.35 of 15.75, 26 of 31.5 and 56 of 63 GB/s (te42kyfo/gpu-benches README; nvbandwidth
@@ -49,12 +50,14 @@ std::optional<double> price_per_hour(const ResolvedRun& run, const Device& devic
 }
 
 void refuse_mfu(const std::string& what, double mfu) {
-  throw Error(Exit::bad_input, what + ": an MFU of " + format_percent(mfu) + " is more than the hardware can do",
-              "usual causes: a sparse peak (twice the dense one), a forgotten device count, all parameters of a mixture of "
-              "experts, hardware FLOPs taken for model FLOPs, attention counted in full where the kernel skips half");
+  throw Error(
+      Exit::bad_input, what + ": an MFU of " + format_percent(mfu) + " is more than the hardware can do",
+      "usual causes: a sparse peak (twice the dense one), a forgotten device count, all parameters of a mixture of "
+      "experts, hardware FLOPs taken for model FLOPs, attention counted in full where the kernel skips half");
 }
 
-void add_time(Report& report, const Resolved& resolved, const Device& device, const Model* model, const TracedStep* step) {
+void add_time(Report& report, const Resolved& resolved, const Device& device, const Model* model,
+              const TracedStep* step) {
   if (report.device->peak == FlopsPerSecond(0)) {
     report.scope.push_back("no time: " + device.name + " states no " + report.device->peak_key + " peak");
     return;

@@ -8,7 +8,8 @@ namespace llmcalc {
 // Fills in report.time: with --mfu from the model FLOPs, else from the traced step's operations. `step` is null for a
 // model known only by its size, which takes an MFU. What cannot be said goes to report.scope. Throws
 // Error(bad_input) when the MFU comes out above 100 %.
-void add_time(Report& report, const Resolved& resolved, const Device& device, const Model* model, const TracedStep* step);
+void add_time(Report& report, const Resolved& resolved, const Device& device, const Model* model,
+              const TracedStep* step);
 
 // Device-hours, dollars and energy of report.time's training.
 void add_cost(Report& report, const Resolved& resolved, const Device& device);

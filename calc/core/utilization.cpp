@@ -18,8 +18,8 @@ constexpr double notable = 0.005;  // a relative difference that is worth a line
 
 // Everything that is known about the job, in FLOPs of one token.
 struct Work {
-  double model = 0;     // by the convention asked for
-  double hardware = 0;  // executed; 0: not known
+  double model = 0;                        // by the convention asked for
+  double hardware = 0;                     // executed; 0: not known
   std::vector<OtherAnswer> by_convention;  // `mfu` holds FLOPs a token here
 };
 
@@ -27,7 +27,8 @@ void add_conventions(Work& work, const ModelSource& source, const Resolved& reso
   const double tokens = static_cast<double>(checked::multiply(resolved.run.batch, resolved.run.seq));
   for (const Convention& convention : conventions()) {
     const Flops flops = convention_flops(convention.name, *source.model, resolved.plan.job, step.trace);
-    work.by_convention.push_back({std::string(convention.name), flops.as_double() / tokens, std::string(convention.definition)});
+    work.by_convention.push_back(
+        {std::string(convention.name), flops.as_double() / tokens, std::string(convention.definition)});
     if (convention.name == resolved.run.attention_flops) work.model = flops.as_double() / tokens;
   }
   work.hardware = count_flops(step.trace, AttentionCounting::causal, 1, 1).hardware.as_double() / tokens;
@@ -64,7 +65,8 @@ void take_observation(UtilizationReport& report, const Observed& observed, bool 
     report.tokens_per_second = static_cast<double>(*report.run.tokens) / (*observed.days * seconds_per_day);
   }
   if (traced || tokens > 1) report.step = Seconds(tokens / report.tokens_per_second);
-  if (report.run.tokens) report.days = static_cast<double>(*report.run.tokens) / report.tokens_per_second / seconds_per_day;
+  if (report.run.tokens)
+    report.days = static_cast<double>(*report.run.tokens) / report.tokens_per_second / seconds_per_day;
 }
 
 // Above 100 %: which single mistake would explain it.
@@ -75,13 +77,15 @@ void take_observation(UtilizationReport& report, const Observed& observed, bool 
                    format_percent(report.mfu * static_cast<double>(report.run.gpus) / static_cast<double>(enough)));
   for (const auto& [key, rate] : device.peak) {
     const double other = report.mfu * (report.peak / rate);
-    if (rate > report.peak * (1 + notable) && other <= 1 && (key == "bf16" || key == "fp16" || key == "fp8" || key == "tf32"))
+    if (rate > report.peak * (1 + notable) && other <= 1 &&
+        (key == "bf16" || key == "fp16" || key == "fp8" || key == "tf32"))
       causes.push_back("under the " + key + " peak it is " + format_percent(other) + ": see --precision");
   }
   causes.push_back("or the step holds fewer tokens than --batch, --seq and --accumulate say, or the device is another");
   std::string hint;
   for (const std::string& cause : causes) hint += (hint.empty() ? "" : "; ") + cause;
-  throw Error(Exit::bad_input, "an MFU of " + format_percent(report.mfu) + " is more than " + device.name + " can do", hint);
+  throw Error(Exit::bad_input, "an MFU of " + format_percent(report.mfu) + " is more than " + device.name + " can do",
+              hint);
 }
 
 void add_others(UtilizationReport& report, const Work& work, const Device& device) {
@@ -93,8 +97,8 @@ void add_others(UtilizationReport& report, const Work& work, const Device& devic
   if (report.hfu) {
     std::string why = "what is executed: recomputation, and attention's backward pass in fused kernels";
     if (report.days && *report.hfu > report.mfu * (1 + notable))
-      why += "; taken for an MFU it promises " + format_significant(*report.days * report.mfu / *report.hfu, 3) + " days instead of " +
-             format_significant(*report.days, 3);
+      why += "; taken for an MFU it promises " + format_significant(*report.days * report.mfu / *report.hfu, 3) +
+             " days instead of " + format_significant(*report.days, 3);
     report.others.push_back({"hardware FLOPs (HFU)", *report.hfu, why});
   }
   report.others.push_back({"sparse peak", report.mfu / 2, "under the peak with 2:4 sparsity, twice the dense one"});
@@ -104,7 +108,9 @@ void add_others(UtilizationReport& report, const Work& work, const Device& devic
     if (key != "fp8" && key != "tf32" && key != "fp16_acc16" && key != "fp32") continue;
     if (key == report.peak_key || std::abs(rate / report.peak - 1) < notable) continue;
     const double other = report.mfu * (report.peak / rate);
-    if (other <= 1) report.others.push_back({key + " peak", other, "under " + format_rate(rate) + ", the peak of another number format"});
+    if (other <= 1)
+      report.others.push_back(
+          {key + " peak", other, "under " + format_rate(rate) + ", the peak of another number format"});
   }
 }
 
@@ -144,7 +150,8 @@ std::string mfu_in_words(double mfu) {
   return "low: " + usual;
 }
 
-UtilizationReport utilization(const ModelSource& source, const Device& device, const RunOptions& options, const Observed& observed) {
+UtilizationReport utilization(const ModelSource& source, const Device& device, const RunOptions& options,
+                              const Observed& observed) {
   const Resolved resolved = resolve(options, source, &device);
   UtilizationReport report;
   report.model = source.name;
@@ -170,13 +177,15 @@ UtilizationReport utilization(const ModelSource& source, const Device& device, c
   return report;
 }
 
-PlanReport tokens_for_budget(const ModelSource& model, const Device& device, const RunOptions& options, double dollars) {
+PlanReport tokens_for_budget(const ModelSource& model, const Device& device, const RunOptions& options,
+                             double dollars) {
   RunOptions one = options;
   if (!one.tokens) one.tokens = 1'000'000'000;  // any number: a model known only by its size gives its rate from it
   PlanReport plan;
   plan.job = planned(model, device, one);
   const std::optional<double> price = price_per_hour(plan.job.run, device);
-  if (!price || !(*price > 0)) throw Error(Exit::bad_input, "--budget: " + device.name + " has no price", "give --price");
+  if (!price || !(*price > 0))
+    throw Error(Exit::bad_input, "--budget: " + device.name + " has no price", "give --price");
   plan.tokens_per_second = plan.job.time->tokens_per_second;
   plan.dollars = dollars;
   const double seconds = dollars / (*price * static_cast<double>(plan.job.run.gpus)) * 3600;
@@ -185,7 +194,8 @@ PlanReport tokens_for_budget(const ModelSource& model, const Device& device, con
   return plan;
 }
 
-PlanReport devices_for_deadline(const ModelSource& model, const Device& device, const RunOptions& options, double days) {
+PlanReport devices_for_deadline(const ModelSource& model, const Device& device, const RunOptions& options,
+                                double days) {
   if (!options.tokens) throw Error(Exit::bad_input, "--deadline: of how many tokens is not known", "give --tokens");
   // Replicas share the tokens; a step of theirs takes as long as that of one, and steps are whole.
   RunOptions run = options;

@@ -34,10 +34,10 @@ struct UtilizationReport {
   FlopsPerSecond peak;
   std::optional<Seconds> step;  // absent for a model known only by its size, with no batch given
   double tokens_per_second = 0;
-  std::optional<double> days;   // of --tokens
+  std::optional<double> days;  // of --tokens
   double mfu = 0;
   std::optional<double> hfu;
-  FlopsPerSecond model_rate;    // of one device
+  FlopsPerSecond model_rate;  // of one device
   std::vector<OtherAnswer> others;
   // Shares of the step, of a traced model: what its parts could have filled at the rates programs reach, and "waiting",
   // which is the rest. They add up to 1; without "waiting" when the step is faster than expected.
@@ -57,10 +57,10 @@ UtilizationReport utilization(const ModelSource& model, const Device& device, co
 // What an MFU like this means, in words.
 std::string mfu_in_words(double mfu);
 
-// Tokens that `dollars` buy, or devices (data-parallel replicas) that finish the run's tokens in `days`, at the predicted
-// step time or the run's --mfu.
+// Tokens that `dollars` buy, or devices (data-parallel replicas) that finish the run's tokens in `days`, at the
+// predicted step time or the run's --mfu.
 struct PlanReport {
-  Report job;              // of the run as it was given, or with the devices found
+  Report job;                    // of the run as it was given, or with the devices found
   double tokens_per_second = 0;  // of all devices
   std::optional<double> dollars, tokens;
   std::optional<double> days;

@@ -33,7 +33,9 @@ const char* verdict_word(const Compared& row) {
   return "";
 }
 
-Cell number(double value, int figures) { return value > 0 ? Cell(format_significant(value, figures), Json(value)) : Cell(""); }
+Cell number(double value, int figures) {
+  return value > 0 ? Cell(format_significant(value, figures), Json(value)) : Cell("");
+}
 
 Cell whole(double value) {
   return value > 0 ? Cell(format_count(static_cast<Int128>(std::llround(value))), Json(value)) : Cell("");
@@ -77,11 +79,11 @@ Table compare_table(const std::vector<Compared>& rows) {
               {}};
   for (const Compared& row : rows) {
     const std::optional<TimeReport>& time = row.report.time;
-    table.rows.push_back(
-        {row.device->name, row.report.run.precision, verdict_word(row),
-         time && time->step ? Cell(format_time(*time->step), Json(*time->step)) : Cell(""),
-         time && time->mfu > 0 ? Cell(format_percent(time->mfu), Json(time->mfu)) : Cell(""), whole(row.tokens_per_second()),
-         whole(row.tokens_per_dollar().value_or(0)), number(row.tokens_per_joule().value_or(0), 3)});
+    table.rows.push_back({row.device->name, row.report.run.precision, verdict_word(row),
+                          time && time->step ? Cell(format_time(*time->step), Json(*time->step)) : Cell(""),
+                          time && time->mfu > 0 ? Cell(format_percent(time->mfu), Json(time->mfu)) : Cell(""),
+                          whole(row.tokens_per_second()), whole(row.tokens_per_dollar().value_or(0)),
+                          number(row.tokens_per_joule().value_or(0), 3)});
   }
   return table;
 }
@@ -90,8 +92,8 @@ Page compare_page(const std::vector<Compared>& rows) {
   Page page;
   if (rows.empty()) return page;
   const ResolvedRun& run = rows.front().report.run;
-  page.title(rows.front().report.model.name + ": one step of " + format_count(run.batch) + " x " + format_count(run.seq) +
-             " tokens" + (run.accumulate > 1 ? " x " + format_count(run.accumulate) : "") +
+  page.title(rows.front().report.model.name + ": one step of " + format_count(run.batch) + " x " +
+             format_count(run.seq) + " tokens" + (run.accumulate > 1 ? " x " + format_count(run.accumulate) : "") +
              (run.gpus > 1 ? " on " + format_count(run.gpus) + " devices each" : ""));
   page.table(compare_table(rows));
   std::string prices;
@@ -101,8 +103,10 @@ Page compare_page(const std::vector<Compared>& rows) {
                 (row.device->price_as_of.empty() ? "" : " (" + row.device->price_as_of + ")");
   if (!prices.empty()) page.line("Per device-hour: " + prices + ".", Tone::faint, 2);
   for (const Compared& row : rows)
-    if (!row.report.time && !row.report.scope.empty()) page.line(row.device->name + ": " + row.report.scope.front(), Tone::warning, 2);
-  page.line("Joules at the board's power limit. Where a job does not fit, the time is what it would take if it did.", Tone::faint, 2);
+    if (!row.report.time && !row.report.scope.empty())
+      page.line(row.device->name + ": " + row.report.scope.front(), Tone::warning, 2);
+  page.line("Joules at the board's power limit. Where a job does not fit, the time is what it would take if it did.",
+            Tone::faint, 2);
   return page;
 }
 
@@ -112,7 +116,10 @@ Json compare_json(const std::vector<Compared>& rows) {
   Json devices = Json::array();
   for (const Compared& row : rows) {
     const Report& report = row.report;
-    Json one = Json::object().set("device", row.device->name).set("count", report.run.gpus).set("precision", report.run.precision);
+    Json one = Json::object()
+                   .set("device", row.device->name)
+                   .set("count", report.run.gpus)
+                   .set("precision", report.run.precision);
     if (report.fit)
       one.set("fit", Json::object()
                          .set("verdict", verdict_word(row))

@@ -16,14 +16,14 @@ struct Compared {
   Report report;
   std::optional<double> usd_per_hour;
 
-  double tokens_per_second() const;                // 0: no time
+  double tokens_per_second() const;  // 0: no time
   std::optional<double> tokens_per_dollar() const;
   std::optional<double> tokens_per_joule() const;  // at the board's power limit
   bool does_not_fit() const { return report.fit && report.fit->verdict == Verdict::no; }
 };
 
-// By step, mfu, tokens-per-second, tokens-per-dollar or tokens-per-joule, the best first; devices that the job does not fit
-// stand behind those it fits, and those nothing is known of at the end.
+// By step, mfu, tokens-per-second, tokens-per-dollar or tokens-per-joule, the best first; devices that the job does not
+// fit stand behind those it fits, and those nothing is known of at the end.
 void sort_compared(std::vector<Compared>& rows, const std::string& by);
 std::vector<std::string> sort_names();
 

@@ -115,7 +115,6 @@ struct Range {
   }
 };
 
-
 class Script {
  public:
   Script(const RooflineReport& report, PlotForm form)
@@ -153,7 +152,8 @@ class Script {
     out_ += "set encoding utf8\nset title " + quoted(title) + "\nset logscale xy\n";
     out_ += "set xrange [" + number(x_.low) + ":" + number(x_.high) + "]\n";
     out_ += "set yrange [" + number(y_.low) + ":" + number(y_.high) + "]\n";
-    out_ += "set xlabel 'FLOP per byte moved'\nset ylabel 'FLOP/s'" + std::string(in_terminal() ? "" : " offset 1") + "\n";
+    out_ +=
+        "set xlabel 'FLOP per byte moved'\nset ylabel 'FLOP/s'" + std::string(in_terminal() ? "" : " offset 1") + "\n";
     out_ += "set format y '%.0s %cFLOP/s'\nset format x '%g'\nset tics nomirror\nset border 3\n";
     if (in_terminal()) {
       out_ += "set key outside bottom center horizontal maxcols 3 left reverse\nset ylabel\n";
@@ -185,7 +185,8 @@ class Script {
   // Inside the mark, or by turns left and right of it where marks are crowded.
   void place_letters() {
     std::vector<std::pair<double, std::size_t>> order;
-    for (std::size_t i = 0; i < kinds_.size(); ++i) order.emplace_back(std::log10((kinds_[i].flops / kinds_[i].bytes).value()), i);
+    for (std::size_t i = 0; i < kinds_.size(); ++i)
+      order.emplace_back(std::log10((kinds_[i].flops / kinds_[i].bytes).value()), i);
     std::sort(order.begin(), order.end());
     offsets_.assign(kinds_.size(), "0,0");
     int turn = 0;
@@ -205,12 +206,17 @@ class Script {
     for (std::size_t i = 0; i < roofs_.size(); ++i) {
       const Roof& roof = roofs_[i];
       const std::string rate = number(roof.peak);
-      const std::string curve = slope() > 0 ? "(x * " + number(slope()) + " < " + rate + " ? x * " + number(slope()) + " : " + rate + ")" : rate;
+      const std::string curve =
+          slope() > 0 ? "(x * " + number(slope()) + " < " + rate + " ? x * " + number(slope()) + " : " + rate + ")"
+                      : rate;
       const int dash = static_cast<int>(i % 5) + 1;
-      const std::string look = in_terminal() ? " with lines" : " with lines lc rgb 'black' lw " + std::string(i == 0 ? "2.5" : "1.5") + " dt " + std::to_string(dash);
+      const std::string look = in_terminal() ? " with lines"
+                                             : " with lines lc rgb 'black' lw " + std::string(i == 0 ? "2.5" : "1.5") +
+                                                   " dt " + std::to_string(dash);
       curves.push_back(curve + " notitle" + look);
       // On the flat part, at its right end; left of its ridge for a measured one, which lies close to the stated peak.
-      const std::string label = "set label " + quoted(roof.name + "  " + format_rate(FlopsPerSecond(roof.peak))) + " at ";
+      const std::string label =
+          "set label " + quoted(roof.name + "  " + format_rate(FlopsPerSecond(roof.peak))) + " at ";
       if (roof.measured && slope() > 0) {
         out_ += label + number(0.8 * roof.peak / slope()) + "," + rate + " right\n";
       } else {
@@ -220,7 +226,9 @@ class Script {
     if (slope() > 0) memory_label();
     for (std::size_t i = 0; i < kinds_.size(); ++i) kind_curves(i, curves);
     if (!report_.measured.empty())
-      curves.push_back("$measured using 1:2 with points " + std::string(in_terminal() ? "pt '+'" : "pt 1 ps 1.6 lw 2 lc rgb 'black'") + (in_terminal() ? " title 'measured'" : " notitle"));
+      curves.push_back("$measured using 1:2 with points " +
+                       std::string(in_terminal() ? "pt '+'" : "pt 1 ps 1.6 lw 2 lc rgb 'black'") +
+                       (in_terminal() ? " title 'measured'" : " notitle"));
     legend();
     out_ += "set samples 2000\nplot ";
     for (std::size_t i = 0; i < curves.size(); ++i) out_ += (i == 0 ? "" : ", \\\n  ") + curves[i];
@@ -232,7 +240,8 @@ class Script {
     if (kinds_.empty()) return;
     if (in_terminal()) {
       if (without_arithmetic_ > 0)
-        out_ += "set label " + quoted("without arithmetic, not shown: " + format_percent(without_arithmetic_) + " of the time") +
+        out_ += "set label " +
+                quoted("without arithmetic, not shown: " + format_percent(without_arithmetic_) + " of the time") +
                 " at graph 0.02,0.98 left\n";
       return;
     }
@@ -259,14 +268,15 @@ class Script {
   void memory_label() {
     const double ridge = (roofs_.empty() ? 1e12 : roofs_.front().peak) / slope();
     const double x = std::sqrt(ridge * x_.low) * 2;
-    out_ += "set label " + quoted("memory  " + format_rate(*report_.bandwidth)) + " at " + number(x) + "," + number(x * slope()) +
-            (in_terminal() ? " left offset 2,-1\n" : " left offset 1.2,-0.6\n");
+    out_ += "set label " + quoted("memory  " + format_rate(*report_.bandwidth)) + " at " + number(x) + "," +
+            number(x * slope()) + (in_terminal() ? " left offset 2,-1\n" : " left offset 1.2,-0.6\n");
   }
 
   void kind_curves(std::size_t i, std::vector<std::string>& curves) const {
     const std::string data = "$kind" + std::to_string(i);
     if (in_terminal()) {
-      curves.push_back(data + " using 1:2 with points pt '" + letter(i) + "' title " + quoted(kinds_[i].name + " " + format_time(kinds_[i].expected)));
+      curves.push_back(data + " using 1:2 with points pt '" + letter(i) + "' title " +
+                       quoted(kinds_[i].name + " " + format_time(kinds_[i].expected)));
       return;
     }
     curves.push_back(data + " using 1:2:(0):($3-$2) with vectors nohead lc rgb '#777777' lw 1 notitle");

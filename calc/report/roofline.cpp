@@ -59,7 +59,8 @@ std::vector<Cell> operation_row(const RooflineOperation& o) {
 
 std::string job_line(const RooflineReport& report) {
   const ResolvedRun& run = report.run;
-  std::string line = "One step of " + report.model + ": " + format_count(run.batch) + " x " + format_count(run.seq) + " tokens";
+  std::string line =
+      "One step of " + report.model + ": " + format_count(run.batch) + " x " + format_count(run.seq) + " tokens";
   if (run.accumulate > 1) line += ", " + format_count(run.accumulate) + " micro-batches";
   line += "; " + run.precision + ", " + run.optimizer + " (" + run.optimizer_step + "), attention " + run.attention +
           ", recompute " + run.recompute;
@@ -72,7 +73,8 @@ void add_step(const RooflineReport& report, Page& page) {
   page.table(operations_table(report, kMostOperations));
   const StepTime& time = report.time;
   page.line("At the roofline the step takes at least " + format_time(report.step->least) + ": " +
-                format_time(time.products_least) + " bound by compute, " + format_time(time.memory_least) + " by memory.",
+                format_time(time.products_least) + " bound by compute, " + format_time(time.memory_least) +
+                " by memory.",
             Tone::plain, 2);
   std::string parts;
   for (const auto& [name, seconds] : time.parts)
@@ -109,8 +111,9 @@ Page point_page(const RooflineQuestion& q) {
   page.line("attainable: " + format_rate(point.attainable) + " = min(" + format_rate(q.peak) + ", " +
             format_intensity(*q.intensity) + " x " + format_rate(q.bandwidth) + "), " +
             format_percent(point.attainable / q.peak) + " of the peak");
-  page.line("bound: " + std::string(name_of(point.bound)) +
-            (point.bound == Bound::memory ? ", the intensity is below the ridge" : ", the intensity is not below the ridge"));
+  page.line(
+      "bound: " + std::string(name_of(point.bound)) +
+      (point.bound == Bound::memory ? ", the intensity is below the ridge" : ", the intensity is not below the ridge"));
   return page;
 }
 
@@ -181,8 +184,9 @@ Table operations_table(const RooflineReport& report, std::size_t most) {
     rest.share += o.share;
   }
   if (summed > 0)
-    table.rows.push_back({std::to_string(summed) + " more", "", "", exact(in_units(rest.bytes.as_double(), kGiga), rest.bytes),
-                          "", "", "", exact(format_time(rest.time), rest.time), exact(format_percent(rest.share), rest.share)});
+    table.rows.push_back({std::to_string(summed) + " more", "", "",
+                          exact(in_units(rest.bytes.as_double(), kGiga), rest.bytes), "", "", "",
+                          exact(format_time(rest.time), rest.time), exact(format_percent(rest.share), rest.share)});
   return table;
 }
 

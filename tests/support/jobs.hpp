@@ -29,7 +29,8 @@ struct TracedJob {
   TracedStep step;
 };
 
-inline TracedJob traced_job(const std::string& model, const std::string& device, const std::vector<GivenOption>& given) {
+inline TracedJob traced_job(const std::string& model, const std::string& device,
+                            const std::vector<GivenOption>& given) {
   ModelSource source = built_in_model(model);
   Device on = built_in_device(device);
   Resolved resolved = resolve(options_of(given), source, &on);

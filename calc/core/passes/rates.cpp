@@ -75,15 +75,22 @@ void Rates::read_measurements() {
     if (w.workload == "matmul" && m > 0 && n > 0 && k > 0) {
       const Count batch = dimension(w, "batch", 1);
       const MatmulShape shape{batch, m, n, k};
-      const MeasuredMatmul one{w.dtype, static_cast<double>(batch), static_cast<double>(m), static_cast<double>(n),
-                               static_cast<double>(k), (w.flops / w.median).value(),
+      const MeasuredMatmul one{w.dtype,
+                               static_cast<double>(batch),
+                               static_cast<double>(m),
+                               static_cast<double>(n),
+                               static_cast<double>(k),
+                               (w.flops / w.median).value(),
                                shape_efficiency(*device_, w.dtype, shape)};
       // Several programs may have computed one product: the fastest is what a program can reach.
       const auto same = std::find_if(measured_.begin(), measured_.end(), [&](const MeasuredMatmul& other) {
-        return other.key == one.key && other.batch == one.batch && other.m == one.m && other.n == one.n && other.k == one.k;
+        return other.key == one.key && other.batch == one.batch && other.m == one.m && other.n == one.n &&
+               other.k == one.k;
       });
-      if (same == measured_.end()) measured_.push_back(one);
-      else same->rate = std::max(same->rate, one.rate);
+      if (same == measured_.end())
+        measured_.push_back(one);
+      else
+        same->rate = std::max(same->rate, one.rate);
       main_dtype = main_dtype || w.dtype == main_key_;
     }
     // What says of itself that it was cold went through more memory than one pass.
@@ -128,7 +135,8 @@ LaunchTime Rates::expected(const Launch& launch) const {
 
 double Rates::matmul_rate(const Launch& launch) const {
   const std::string_view key = peak_key_for(launch.dtype, tf32_);
-  const MatmulShape shape{launch.batch, launch.m, launch.n, launch.k, launch.row_alignment, size_of(launch.dtype).value()};
+  const MatmulShape shape{
+      launch.batch, launch.m, launch.n, launch.k, launch.row_alignment, size_of(launch.dtype).value()};
   const double share = shape_efficiency(*device_, key, shape);
   const double measured = measured_rate(launch, key, share);
   if (measured > 0) return measured;

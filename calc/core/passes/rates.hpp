@@ -25,8 +25,8 @@ class Rates {
   Rates(const Device& device, const StepPlan& plan, AttentionCounting counting);
 
   std::string why_not;
-  std::string basis;   // "roofline": published shares of the stated peaks; "measured": the profile's own measurements
-  std::string source;  // the shares and who measured them, in words
+  std::string basis;    // "roofline": published shares of the stated peaks; "measured": the profile's own measurements
+  std::string source;   // the shares and who measured them, in words
   Seconds launch_cost;  // of one kernel in a stream
 
   // At the stated peak and bandwidth.

@@ -69,8 +69,8 @@ RooflinePoint roofline_point(FlopsPerSecond peak, BytesPerSecond bandwidth, Flop
   return point;
 }
 
-RooflineSteps operations_under_roof(const TracedStep& step, const Model& model, const StepPlan& plan, const Rates& rates,
-                                    AttentionCounting counting) {
+RooflineSteps operations_under_roof(const TracedStep& step, const Model& model, const StepPlan& plan,
+                                    const Rates& rates, AttentionCounting counting) {
   struct Sum {
     RooflineOperation operation;
     Seconds compute, memory;
@@ -95,7 +95,8 @@ RooflineSteps operations_under_roof(const TracedStep& step, const Model& model, 
     sum.compute += least.compute * static_cast<double>(times);
     sum.memory += least.memory * static_cast<double>(times);
     o.time += least.longer() * static_cast<double>(times);
-    o.expected += rates.expected(launch).longer() * static_cast<double>(times) + rates.launch_cost * static_cast<double>(kernels);
+    o.expected +=
+        rates.expected(launch).longer() * static_cast<double>(times) + rates.launch_cost * static_cast<double>(kernels);
   }
   for (auto& [key, sum] : sums) {
     sum.operation.bound = sum.compute > sum.memory ? Bound::compute : Bound::memory;

@@ -41,14 +41,14 @@ struct RooflineOperation {
   std::string module;  // "layers.mlp.down_proj"; empty for what belongs to none
   Op op = Op::add;
   Pass pass = Pass::forward;
-  std::string dtype;   // key of the peak it is judged by; empty where no matrix product is involved
-  Count count = 0;     // launches
-  Flops flops;         // of products what is executed; else element-wise ones
+  std::string dtype;  // key of the peak it is judged by; empty where no matrix product is involved
+  Count count = 0;    // launches
+  Flops flops;        // of products what is executed; else element-wise ones
   Bytes bytes;
   Bound bound = Bound::memory;
-  Seconds time;        // at least
-  Seconds expected;    // at the rates programs reach, with launching
-  double share = 0;    // of the step's least time
+  Seconds time;      // at least
+  Seconds expected;  // at the rates programs reach, with launching
+  double share = 0;  // of the step's least time
 
   FlopsPerByte intensity() const { return bytes > Bytes(0) ? flops / bytes : FlopsPerByte(0); }
   FlopsPerSecond attainable() const { return time > Seconds(0) ? flops / time : FlopsPerSecond(0); }
@@ -62,7 +62,7 @@ struct RooflineSteps {
 std::string_view name_of(Pass pass);
 
 // `rates.why_not` must be empty.
-RooflineSteps operations_under_roof(const TracedStep& step, const Model& model, const StepPlan& plan, const Rates& rates,
-                                    AttentionCounting counting);
+RooflineSteps operations_under_roof(const TracedStep& step, const Model& model, const StepPlan& plan,
+                                    const Rates& rates, AttentionCounting counting);
 
 }  // namespace llmcalc

@@ -45,7 +45,8 @@ StepTime time_step(const TracedStep& step, const Model& model, const StepPlan& p
     const LaunchTime slow{expected.compute / spread.products_down, expected.memory / spread.memory_down};
     time.shortest += std::max(fast.longer(), least.longer()) * times;
     time.longest += slow.longer() * times;
-    const Count kernels = is_optimizer ? optimizer_kernels(model, plan) : checked::multiply(kernels_of(launch), plan.accumulate);
+    const Count kernels =
+        is_optimizer ? optimizer_kernels(model, plan) : checked::multiply(kernels_of(launch), plan.accumulate);
     time.kernels = checked::add(time.kernels, kernels);
   }
   const double kernels = static_cast<double>(time.kernels);
