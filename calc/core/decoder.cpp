@@ -59,7 +59,7 @@ Tensor Decoder::forward(Trace& t, const Job& job, std::uint64_t& loss_begins) co
   Tensor logits, last;
   {
     Tensor hidden = embed(t, job, ids);
-    const Shared shared = share(t, job, hidden);
+    Shared shared = share(t, job, hidden);
     Count done = 0;
     for (const LayerRun& run : runs()) {
       t.repeat_blocks(run.blocks, [&](Count block) {
@@ -85,6 +85,7 @@ Tensor Decoder::forward(Trace& t, const Job& job, std::uint64_t& loss_begins) co
       done += run.blocks * run.length;
     }
     hidden = finish(t, job, hidden);
+    shared = {};  // the model's own forward function ends here; the head is its caller's
     if (job.loss.kind == LossForm::Kind::plain) logits = head(t, job, hidden);
     else last = hidden;
   }

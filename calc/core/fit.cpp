@@ -103,7 +103,6 @@ std::vector<Advice> advise(const Model& model, const StepPlan& plan, Bytes peak,
     ++joined;
   }
   if (!one_fits && joined > 1 && least <= limit) advice.push_back({names, peak - least, "all of these together", true});
-  // Of what costs the same as before, those that suffice come first; the order of cost stays.
   return advice;
 }
 
@@ -164,6 +163,11 @@ Limits judge(const MemoryReport& memory, const Device& device) {
     fit.headroom = limits.tensors.value() - memory.peak.value();
   } else {
     fit.verdict = surely ? Verdict::fits : Verdict::tight;
+    if (pool > limits.tensors) {
+      fit.headroom = limits.tensors.value() - memory.peak.value();
+      fit.note = "the allocator's pool would grow to " + format_gib(pool) + ": it has to give cached blocks back, which takes " +
+                 "time; expandable segments (PYTORCH_CUDA_ALLOC_CONF) keep it smaller";
+    }
   }
   return limits;
 }
