@@ -1,0 +1,76 @@
+// Does it fit, how far could it grow, and what helps.
+#include "core/fit.hpp"
+
+#include "core/resolve.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/estimates.hpp"
+
+using namespace llmcalc;
+using namespace llmcalc::test;
+
+namespace {
+
+Device device_of(double gib) {
+  Device device;
+  device.name = "a device";
+  device.compute_capability = 9.0;
+  device.peak["bf16"] = FlopsPerSecond(989e12);
+  device.memory_capacity = Bytes(static_cast<Count>(gib * static_cast<double>(Count{1} << 30)));
+  device.memory_bandwidth = BytesPerSecond(3.35e12);
+  return device;
+}
+
+FitReport fit(double gib, std::vector<GivenOption> options) {
+  static const ModelSource model = model_from_json(R"({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 5632,
+    "num_hidden_layers": 22, "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 32000,
+    "max_position_embeddings": 2048, "tie_word_embeddings": false})");
+  const Device device = device_of(gib);
+  options.push_back({"attention", "flash"});
+  return estimated(model, options, &device).fit.value();
+}
+
+const std::vector<GivenOption> usual{{"batch", "4"}, {"seq", "2048"}, {"precision", "bf16"}};
+
+}  // namespace
+
+TEST_CASE("verdicts follow the memory there is", "[memory]") {
+  CHECK(fit(80, usual).verdict == Verdict::fits);
+  CHECK(fit(4, usual).verdict == Verdict::no);
+  CHECK(fit(4, usual).headroom < 0);
+}
+
+TEST_CASE("when the states alone are too large, no batch size helps", "[memory]") {
+  // 1.1e9 parameters at 8 B: 8.2 GiB.
+  const FitReport report = fit(6, {{"batch", "1"}, {"seq", "128"}, {"precision", "bf16"}});
+  CHECK(report.verdict == Verdict::no);
+  CHECK(report.max_batch == 0);
+  CHECK(report.note.find("no batch size helps") != std::string::npos);
+}
+
+TEST_CASE("each change says what it saves, and a job changed so fits when it says so", "[memory]") {
+  const FitReport report = fit(20, usual);
+  REQUIRE(report.verdict == Verdict::no);
+  REQUIRE_FALSE(report.advice.empty());
+  bool recompute = false;
+  for (const Advice& advice : report.advice) {
+    INFO(advice.change);
+    CHECK(advice.saves > Bytes(0));
+    CHECK_FALSE(advice.costs.empty());
+    if (advice.change != "--recompute full") continue;
+    recompute = true;
+    std::vector<GivenOption> changed = usual;
+    changed.push_back({"recompute", "full"});
+    CHECK((fit(20, changed).verdict != Verdict::no) == advice.fits);
+  }
+  CHECK(recompute);
+}
+
+TEST_CASE("the largest batch fits and one more does not", "[memory]") {
+  const Count most = fit(80, usual).max_batch.value();
+  REQUIRE(most >= 1);
+  const auto verdict = [](Count batch) {
+    return fit(80, {{"batch", std::to_string(batch)}, {"seq", "2048"}, {"precision", "bf16"}}).verdict;
+  };
+  CHECK(verdict(most) != Verdict::no);
+  CHECK(verdict(most + 1) == Verdict::no);
+}
