@@ -24,6 +24,7 @@ struct DeviceInfo {
   std::string backend;
   bool is_gpu = false;
   std::optional<double> compute_capability;
+  bool busy = false;             // other programs want the processors too: everything takes longer
   Count units = 0;               // processors or SMs that take part
   Bytes memory;                  // all of it
   Bytes last_level_cache;        // 0: not known

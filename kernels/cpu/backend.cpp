@@ -72,6 +72,9 @@ DeviceInfo CpuBackend::info() {
   info.most_bytes = BytesPerSecond(threads * clock_ * bytes_per_cycle);
   info.method["threads"] = std::to_string(pool_->size()) + ", pinned " + std::to_string(pool_->pinned()) + ", of " +
                            std::to_string(machine_.processors.size()) + " processors allowed";
+  constexpr double crowded = 1.5;  // programs per processor that want to run
+  info.busy = machine_.load > crowded * threads;
+  info.method["load average before"] = format_significant(machine_.load, 3);
   info.method["vector unit"] = kernels_.name;
   info.method["clock"] = format_frequency(Hertz(clock_)) + ", from a chain of dependent additions";
   info.method["flops per cycle and thread"] = format_significant(peak_ / threads / clock_, 3);

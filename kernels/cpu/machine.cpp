@@ -115,6 +115,7 @@ Machine look_at_machine() {
   machine.memory = memory_line("MemTotal");
   machine.available = memory_line("MemAvailable");
   machine.last_level_cache = last_level_cache(machine.processors);
+  if (getloadavg(&machine.load, 1) != 1) machine.load = 0;
   machine.frequency_driver = first_line(std::string(cpu_folder) + "0/cpufreq/scaling_driver");
   return machine;
 }

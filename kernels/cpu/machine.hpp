@@ -13,6 +13,7 @@ struct Machine {
   std::vector<int> processors;   // those we may run on, at most as many as the control group's quota allows
   Bytes memory, available;       // in all, and what can be taken without swapping
   Bytes last_level_cache;        // all of them that our processors use; 0: not known
+  double load = 0;               // the system's average of the last minute
   std::string frequency_driver;  // "" where the system does not say
 };
 
