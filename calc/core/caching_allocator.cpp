@@ -33,8 +33,10 @@ void CachingAllocator::allocate(std::int32_t block, Bytes bytes) {
   const Count size = rounded(bytes.value(), min_block_size);
   const bool small = size <= small_size;
   const Count address = take(size, small);
-  where_[block] = address;
-  allocated_ += pieces_[address].size;
+  if (block < 0) return;
+  const auto index = static_cast<std::size_t>(block);
+  if (where_.size() <= index) where_.resize(std::max(2 * where_.size(), index + 1), -1);
+  where_[index] = address;
 }
 
 Count CachingAllocator::take(Count size, bool small) {
@@ -50,6 +52,7 @@ Count CachingAllocator::take(Count size, bool small) {
   Piece& piece = pieces_[address];
   piece.used = true;
   if (splits(piece.size - size, small, settings_.expandable_segments)) split(address, size);
+  allocated_ += piece.size;
   return address;
 }
 
@@ -95,10 +98,10 @@ void CachingAllocator::split(Count address, Count size) {
 }
 
 void CachingAllocator::free(std::int32_t block) {
-  const auto found = where_.find(block);
-  if (found == where_.end()) return;
-  auto here = pieces_.find(found->second);
-  where_.erase(found);
+  const auto index = static_cast<std::size_t>(block);
+  if (index >= where_.size() || where_[index] < 0) return;
+  auto here = pieces_.find(where_[index]);
+  where_[index] = -1;
   here->second.used = false;
   allocated_ -= here->second.size;
   Free& pool = free_[here->second.small];

@@ -1,9 +1,9 @@
 // PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp) without memory: what it would ask of the driver.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
-#include <unordered_map>
 #include <vector>
 
 #include "core/units.hpp"
@@ -19,7 +19,8 @@ class CachingAllocator {
  public:
   explicit CachingAllocator(AllocatorSettings settings = {}) : settings_(settings) {}
 
-  void allocate(std::int32_t block, Bytes bytes);  // `block` is the caller's name for it; nothing for 0 bytes
+  // `block` is the caller's name for it, counted from 0; a negative one is never freed. Nothing for 0 bytes.
+  void allocate(std::int32_t block, Bytes bytes);
   void free(std::int32_t block);
 
   Bytes allocated() const { return Bytes(allocated_); }  // rounded to 512 B
@@ -43,7 +44,7 @@ class CachingAllocator {
   AllocatorSettings settings_;
   std::map<Count, Piece> pieces_;  // by address
   Free free_[2];                   // of the large and of the small pool
-  std::unordered_map<std::int32_t, Count> where_;
+  std::vector<Count> where_;       // address by block; -1: none
   Count next_address_ = 0, allocated_ = 0, reserved_ = 0;
   Count expandable_begin_[2] = {-1, -1}, expandable_end_[2] = {-1, -1};
 };

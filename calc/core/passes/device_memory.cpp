@@ -28,7 +28,7 @@ class Replay {
   explicit Replay(bool expandable) : allocator_(AllocatorSettings{expandable}) {}
 
   void hold(Bytes bytes, Count copies) {
-    for (Count i = 0; i < copies; ++i) allocator_.allocate(held_--, bytes);
+    for (Count i = 0; i < copies; ++i) allocator_.allocate(never_freed, bytes);
   }
   void run(const AllocationLog& log, std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) {
@@ -43,8 +43,8 @@ class Replay {
   Bytes reserved() const { return allocator_.reserved(); }
 
  private:
+  static constexpr std::int32_t never_freed = -1;
   CachingAllocator allocator_;
-  std::int32_t held_ = -1;  // names of what is never freed, below those of the log
 };
 
 }  // namespace
