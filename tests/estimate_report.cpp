@@ -120,10 +120,11 @@ TEST_CASE("what does not fit comes with a change that would help") {
   CHECK_THAT(text, ContainsSubstring("►|  120.0 %"));
 }
 
-TEST_CASE("states that are too large alone are said to be") {
+TEST_CASE("what no advice helps against is said") {
   Report report = made_up(12);
-  report.memory.optimizer_states = Bytes(11 * kGib);
-  CHECK_THAT(flat(report::estimate_page(report).as_text(false)), ContainsSubstring("no smaller batch"));
+  report.fit->note = "the states alone are too large";
+  CHECK_THAT(report::estimate_page(report).as_text(false), ContainsSubstring("the states alone are too large"));
+  CHECK_THAT(report::estimate_json(report).dump(), ContainsSubstring("\"note\": \"the states alone"));
 }
 
 TEST_CASE("colour is only there when asked for") {

@@ -87,6 +87,7 @@ TEST_CASE("wrapping") {
   CHECK(wrap("one two three", 8) == std::vector<std::string>{"one two", "three"});
   CHECK(wrap("incomprehensible word", 5) == std::vector<std::string>{"incomprehensible", "word"});
   CHECK(wrap("  in deep", 5) == std::vector<std::string>{"  in", "  deep"});
+  CHECK(wrap("it is 79.65 GiB", 13) == std::vector<std::string>{"it is", "79.65 GiB"});  // a number keeps its unit
   CHECK(wrap("a\n\nb", 5) == std::vector<std::string>{"a", "", "b"});
 }
 

@@ -105,6 +105,7 @@ Json memory_json(const Report& report) {
   set_if_any(json, "peak", memory.peak);
   if (memory.peak_phase) json.set("peak_phase", name_of(*memory.peak_phase));
   json.set("reserved", memory.reserved).set("framework", memory.framework).set("device_total", memory.device_total);
+  set_if_said(json, "framework_note", memory.framework_note);
   Json rules = Json::object().set("16n", rule_16n(report.parameters.total));
   set_if_any(rules, "bytes_per_parameter", report.rule_bytes_per_parameter);
   return json.set("rules", std::move(rules));
@@ -117,6 +118,7 @@ const char* name_of_verdict(Verdict verdict) {
 Json fit_json(const FitReport& fit) {
   Json json = Json::object().set("capacity", fit.capacity).set("verdict", name_of_verdict(fit.verdict));
   json.set("headroom", fit.headroom).set("max_batch", fit.max_batch).set("max_seq", fit.max_seq);
+  set_if_said(json, "note", fit.note);
   if (fit.advice.empty()) return json;
   Json advice = Json::array();
   for (const Advice& change : fit.advice) {

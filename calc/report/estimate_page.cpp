@@ -39,7 +39,7 @@ void add_job(const Report& report, Page& page) {
   if (run.accumulate > 1) job += ", " + format_count(run.accumulate) + " micro-batches a step";
   if (run.gpus > 1) job += ", on each of " + counted(run.gpus, "device");
   if (run.accumulate > 1 || run.gpus > 1 || run.batch > 1)
-    job += " = " + counted(tokens_per_step(run), "token") + " a step";
+    job += " = " + counted(tokens_per_step(run), "token") + (run.mode == "infer" ? "" : " a step");
   std::vector<std::string> words = {job};
   const auto say = [&](const std::string& label, const std::string& value) {
     if (!value.empty()) words.push_back(label.empty() ? value : label + " " + value);
@@ -55,7 +55,7 @@ void add_job(const Report& report, Page& page) {
   if (run.lora) say("lora", *run.lora);
   if (run.qlora) say("qlora", *run.qlora);
   if (run.freeze) say("frozen", *run.freeze);
-  say("layers as in", report.model.implementation_version);
+  say("as", report.model.implementation_version);
   std::string line = "Job: ";
   for (std::size_t i = 0; i < words.size(); ++i) line += (i == 0 ? "" : "; ") + words[i];
   page.line(line, Tone::plain, 5);
@@ -82,6 +82,7 @@ std::string part_words(Part part) {
     case Part::buffers: return "buffers";
     case Part::inputs: return "inputs";
     case Part::gradients: return "gradients";
+    case Part::kv_cache: return "KV cache";
     case Part::autocast_copies: return "autocast copies";
     case Part::saved: return "saved for backward";
     case Part::temporaries: return "temporaries";
@@ -148,15 +149,13 @@ void add_verdict(const Report& report, Page& page) {
       total += ": the allocator's pool " + format_gib(*memory.reserved) + ", context and workspaces " +
                format_gib(*memory.framework);
     }
+    if (!memory.framework_note.empty()) total += " (" + memory.framework_note + ")";
     page.line(total, Tone::plain, 2);
   }
   const Bytes distance(std::abs(fit.headroom));
   std::string verdict;
   if (fit.verdict == Verdict::no) {
     verdict = "DOES NOT FIT: " + format_both(distance) + " too much.";
-    const Bytes states = memory.parameters + memory.gradients + memory.master_weights + memory.optimizer_states;
-    if (states > fit.capacity)
-      verdict += " Weights, gradients and states alone are " + format_gib(states) + ": no smaller batch helps.";
   } else {
     verdict = (fit.verdict == Verdict::tight ? "TIGHT: it fits by " : "FITS: ") + format_both(distance) +
               (fit.verdict == Verdict::tight ? ", less than the estimate is sure of." : " to spare.");
@@ -168,6 +167,7 @@ void add_verdict(const Report& report, Page& page) {
             : fit.verdict == Verdict::tight ? Tone::warning
                                             : Tone::bad,
             2);
+  if (!fit.note.empty()) page.line(fit.note, Tone::plain, 2);
   for (std::size_t i = 0; i < std::min(fit.advice.size(), kMostAdvice); ++i) {
     const Advice& advice = fit.advice[i];
     std::string line = advice.change + " saves " + format_gib(advice.saves);
@@ -218,12 +218,13 @@ void add_time(const Report& report, Page& page) {
     }
     page.line(training, Tone::plain, 2);
   }
-  if (report.checkpoint && time.step) {
-    std::string transfers = "A checkpoint is " + format_both(report.checkpoint->bytes) + ", " + format_time(report.checkpoint->write) +
-                            " at " + format_rate(report.checkpoint->rate);
+  if (report.checkpoint && time.step && report.run.tokens) {  // of a training run
+    std::string transfers = "A checkpoint is " + format_both(report.checkpoint->bytes) + ", " +
+                            format_time(report.checkpoint->write) + " at " + format_rate(report.checkpoint->rate);
     if (report.input) {
-      transfers += "; a step's input is " + format_gib(report.input->per_step) + ", " + format_time(report.input->pageable) +
-                   " from pageable memory" + (report.input->hidden ? ": it hides" : ": it does not hide");
+      transfers += "; a step's input is " + format_gib(report.input->per_step) + ", " +
+                   format_time(report.input->pageable) + " from pageable memory" +
+                   (report.input->hidden ? ": it hides" : ": it does not hide");
     }
     page.line(transfers, Tone::plain, 2);
   }

@@ -131,7 +131,7 @@ void flops_rows(const Report& report, Table& table) {
                         flops_per_token_reason(report, exact)});
 
   const Flops rule_step = rule * tokens_per_step(report.run);
-  table.rows.push_back({"FLOPs per step",
+  table.rows.push_back({is_inference(report) ? "FLOPs in all" : "FLOPs per step",
                         {sign.substr(0, 2) + "D: " + format_flops(rule_step), rule_step},
                         {format_flops(report.flops->model), report.flops->model},
                         executed(report)});
@@ -156,7 +156,10 @@ void memory_row(const Report& report, Table& table) {
   if (is_inference(report)) return;
   const Bytes states = memory.parameters + memory.gradients + memory.master_weights + memory.optimizer_states;
   std::vector<std::string> reasons;
-  if (report.rule_bytes_per_parameter > 0) {
+  if (report.parameters.trainable < report.parameters.total && !report.size_only) {
+    reasons.push_back("gradients and states of the " + format_short_count(report.parameters.trainable) +
+                      " trained parameters alone: states " + format_gib(states));
+  } else if (report.rule_bytes_per_parameter > 0) {
     reasons.push_back(report.run.precision + " with " + report.run.optimizer + " keeps " +
                       std::to_string(report.rule_bytes_per_parameter) + " B per parameter, " + format_gib(states));
   }

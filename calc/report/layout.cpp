@@ -1,6 +1,7 @@
 #include "report/layout.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 #include "report/utf8.hpp"
@@ -37,6 +38,12 @@ constexpr char32_t kDelete = 0x7F, kFirstC1 = 0x80, kLastC1 = 0x9F;
 
 bool is_control(char32_t code) { return code < U' ' || code == kDelete || (code >= kFirstC1 && code <= kLastC1); }
 
+// A number and its unit ("79.65 GiB", "40 %") are not parted.
+bool belongs_to(std::string_view word, const std::string& before) {
+  if (before.empty() || word.empty() || std::isdigit(static_cast<unsigned char>(before.back())) == 0) return false;
+  return word.front() == '%' || word.substr(1, 2) == "iB" || word.substr(1, 3) == "FLOP";
+}
+
 // The line's own indentation stays, in front of every line it becomes.
 void wrap_line(std::string_view line, std::size_t width, std::vector<std::string>& lines) {
   const std::string indent(std::min(line.find_first_not_of(' '), line.size()), ' ');
@@ -50,9 +57,15 @@ void wrap_line(std::string_view line, std::size_t width, std::vector<std::string
     line.remove_prefix(std::min(end + 1, line.size()));
     const std::size_t columns_of_word = display_width(word);
     if (!current.empty() && used + 1 + columns_of_word > width) {
+      const std::size_t last = current.rfind(' ');
+      std::string carried;
+      if (belongs_to(word, current) && last != std::string::npos) {
+        carried = current.substr(last + 1);
+        current.resize(last);
+      }
       lines.push_back(indent + current);
-      current.clear();
-      used = 0;
+      current = carried;
+      used = display_width(current);
     }
     if (!current.empty()) {
       current += ' ';
