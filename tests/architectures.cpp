@@ -19,10 +19,12 @@ namespace {
 std::string layers_of(const Parameters& parameters) {
   std::vector<std::pair<Count, Count>> kinds;
   for (std::size_t i = 0; i < parameters.kinds().size(); ++i)
-    kinds.emplace_back(static_cast<Count>(parameters.kinds()[i].layers.size()), layer_elements(parameters, static_cast<int>(i)));
+    kinds.emplace_back(static_cast<Count>(parameters.kinds()[i].layers.size()),
+                       layer_elements(parameters, static_cast<int>(i)));
   std::sort(kinds.begin(), kinds.end());
   std::string text;
-  for (const auto& [count, size] : kinds) text += (text.empty() ? "" : ";") + std::to_string(count) + "x" + std::to_string(size);
+  for (const auto& [count, size] : kinds)
+    text += (text.empty() ? "" : ";") + std::to_string(count) + "x" + std::to_string(size);
   return text;
 }
 
@@ -51,12 +53,17 @@ ModelSource model_of(const Row& row) {
 }
 
 std::vector<GivenOption> options_of_row(const Row& row, const std::string& precision) {
-  return {{"batch", row.text("batch")}, {"seq", row.text("seq")}, {"precision", precision},
-          {"recompute", row.text("recompute")}, {"dropout", "0"}};
+  return {{"batch", row.text("batch")},
+          {"seq", row.text("seq")},
+          {"precision", precision},
+          {"recompute", row.text("recompute")},
+          {"dropout", "0"}};
 }
 
 // A fused kernel with the FLOPs of flash that also takes a mask and unequal heads.
-std::string kernel_with_these_flops(const std::string& attention) { return attention == "flash" ? "efficient" : attention; }
+std::string kernel_with_these_flops(const std::string& attention) {
+  return attention == "flash" ? "efficient" : attention;
+}
 
 }  // namespace
 
@@ -133,14 +140,21 @@ TEST_CASE("saved bytes of whole models are PyTorch's", "[architectures][memory]"
 }
 
 TEST_CASE("layers repeated on the books are layers traced one by one", "[architectures]") {
-  const std::map<std::string, std::string> sequences{{"llama-3.2-1b", "512"}, {"gemma-2-2b", "512"}, {"olmoe-1b-7b", "256"},
-                                                     {"gpt-neo-125m", "512"}, {"deepseek-v3-671b", "128"}};
+  const std::map<std::string, std::string> sequences{{"llama-3.2-1b", "512"},
+                                                     {"gemma-2-2b", "512"},
+                                                     {"olmoe-1b-7b", "256"},
+                                                     {"gpt-neo-125m", "512"},
+                                                     {"deepseek-v3-671b", "128"}};
   for (const auto& [id, seq] : sequences)
     for (const std::string recompute : {"none", "full"}) {
       INFO(id << " " << recompute);
       const ModelSource model = built_in_model(id);
-      const Resolved resolved = resolve(options_of({{"batch", "1"}, {"seq", seq}, {"precision", "amp-bf16"},
-                                                    {"attention", "eager"}, {"recompute", recompute}}), model, nullptr);
+      const Resolved resolved = resolve(options_of({{"batch", "1"},
+                                                    {"seq", seq},
+                                                    {"precision", "amp-bf16"},
+                                                    {"attention", "eager"},
+                                                    {"recompute", recompute}}),
+                                        model, nullptr);
       std::vector<LeafSpec> leaves;
       for (const Parameter& p : model.model->parameters.all()) leaves.push_back({p.shape, DType::float32, p.trainable});
       const auto traced = [&](bool every) {
@@ -156,8 +170,8 @@ TEST_CASE("layers repeated on the books are layers traced one by one", "[archite
         for (const KeptRecord& record : t.kept())
           if (record.first) kept += record.storage * record.repeat;
         return std::make_tuple(t.ledger.peak(Phase::forward).total.value(), t.ledger.peak(Phase::loss).total.value(),
-                               t.ledger.peak(Phase::backward).total.value(), executed.value() == 0 ? 0 : 1, kept.value(),
-                               static_cast<double>(executed.value()));
+                               t.ledger.peak(Phase::backward).total.value(), executed.value() == 0 ? 0 : 1,
+                               kept.value(), static_cast<double>(executed.value()));
       };
       CHECK(traced(false) == traced(true));
     }
@@ -166,7 +180,8 @@ TEST_CASE("layers repeated on the books are layers traced one by one", "[archite
 TEST_CASE("unknown activations, heads and experts that do not fit are refused", "[architectures]") {
   const auto refused = [](const std::string& more) {
     return R"({"model_type": "mixtral", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
-      "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 100)" + more + "}";
+      "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 100)" +
+           more + "}";
   };
   CHECK_NOTHROW(model_from_json(refused("")));
   CHECK_THROWS_AS(model_from_json(refused(R"(, "hidden_act": "gelu_nwe")")), Error);
@@ -184,7 +199,8 @@ TEST_CASE("the page of architectures lists each with its status", "[architecture
       listed += line.find("` | " + status + " | ") != std::string::npos;
   for (const Architecture& a : architectures()) {
     INFO(a.name);
-    const std::string row = "| `" + std::string(a.name) + "` | " + std::string(name_of(a.status)) + " | " + std::string(a.summary) + " |";
+    const std::string row =
+        "| `" + std::string(a.name) + "` | " + std::string(name_of(a.status)) + " | " + std::string(a.summary) + " |";
     CHECK(page.str().find(row) != std::string::npos);
   }
   CHECK(listed == architectures().size());

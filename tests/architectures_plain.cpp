@@ -14,13 +14,16 @@ struct Pair {
   std::string family, published, plain;
 };
 
-const std::string sizes = R"("hidden_size": 128, "num_hidden_layers": 5, "num_attention_heads": 8, "num_key_value_heads": 2,
+const std::string sizes =
+    R"("hidden_size": 128, "num_hidden_layers": 5, "num_attention_heads": 8, "num_key_value_heads": 2,
   "vocab_size": 500, "intermediate_size": 352, "tie_word_embeddings": false)";
-const std::string plain_sizes = R"("hidden_size": 128, "layers": 5, "heads": 8, "kv_heads": 2, "vocab_size": 500, "mlp_size": 352)";
+const std::string plain_sizes =
+    R"("hidden_size": 128, "layers": 5, "heads": 8, "kv_heads": 2, "vocab_size": 500, "mlp_size": 352)";
 
 const std::vector<Pair>& pairs() {
   static const std::vector<Pair> all{
-      {"llama", R"("attention_bias": true, "mlp_bias": true)", R"("qkv_bias": true, "out_bias": true, "mlp_bias": true)"},
+      {"llama", R"("attention_bias": true, "mlp_bias": true)",
+       R"("qkv_bias": true, "out_bias": true, "mlp_bias": true)"},
       {"mistral", R"("sliding_window": 16, "head_dim": 32)", R"("window": 16, "head_size": 32)"},
       {"qwen2", "", R"("qkv_bias": true)"},
       {"qwen3", R"("head_dim": 32)", R"("head_size": 32, "qk_norm": "head")"},
@@ -31,9 +34,11 @@ const std::vector<Pair>& pairs() {
       {"gemma2", R"("head_dim": 32, "sliding_window": 16)",
        R"("norm": "rms_plus_one", "norm_place": "both", "head_size": 32, "scaled_embedding": true, "activation": "gelu",
           "window": 16, "pattern": ["local", "global"], "score_softcap": 50.0, "logit_softcap": 30.0)"},
-      {"olmo2", "", R"("norm": "rms_weighted_inside", "norm_place": "after", "qk_norm": "row", "positions": "rotary_float32")"},
+      {"olmo2", "",
+       R"("norm": "rms_weighted_inside", "norm_place": "after", "qk_norm": "row", "positions": "rotary_float32")"},
       {"olmo", "", R"("norm": "layer_in_float32", "norm_weight": false, "positions": "rotary_float32")"},
-      {"cohere", "", R"("norm": "layer_by_hand", "norm_place": "parallel", "positions": "rotary_pairs_cast", "logit_scale": 1)"},
+      {"cohere", "",
+       R"("norm": "layer_by_hand", "norm_place": "parallel", "positions": "rotary_pairs_cast", "logit_scale": 1)"},
       {"phi", R"("partial_rotary_factor": 0.5)",
        R"("norm": "layer", "norm_place": "parallel", "qkv_bias": true, "out_bias": true, "mlp_bias": true, "gated_mlp": false,
           "activation": "gelu_new", "rotary_fraction": 0.5, "head_bias": true)"},
@@ -68,7 +73,8 @@ TEST_CASE("a published family and its plain switches are one model", "[architect
     const ModelSource published =
         model_from_json(document("\"model_type\": \"" + pair.family + "\", " + sizes, pair.published));
     const ModelSource plain = model_from_json(document("\"model_type\": \"transformer\", " + plain_sizes, pair.plain));
-    const ParameterCounts a = count_parameters(published.model->parameters), b = count_parameters(plain.model->parameters);
+    const ParameterCounts a = count_parameters(published.model->parameters),
+                          b = count_parameters(plain.model->parameters);
     CHECK(a.total == b.total);
     CHECK(a.active == b.active);
     CHECK(a.compute == b.compute);
@@ -85,13 +91,15 @@ TEST_CASE("a published family and its plain switches are one model", "[architect
 }
 
 TEST_CASE("plain switches that make no sense are refused", "[architectures]") {
-  for (const std::string more : {R"("norm": "rsm")", R"("heads": 7)", R"("pattern": ["lokal"])", R"("positions": "rotory")",
-                                 R"("experts": 4, "experts_per_token": 5, "expert_size": 8)", R"("rotary_fraction": 0.01)"}) {
+  for (const std::string more :
+       {R"("norm": "rsm")", R"("heads": 7)", R"("pattern": ["lokal"])", R"("positions": "rotory")",
+        R"("experts": 4, "experts_per_token": 5, "expert_size": 8)", R"("rotary_fraction": 0.01)"}) {
     INFO(more);
-    CHECK_THROWS_AS(model_from_json(document("\"model_type\": \"transformer\", \"hidden_size\": 128, \"layers\": 2, "
-                                             "\"vocab_size\": 100, \"mlp_size\": 64" +
-                                                 std::string(more.find("heads") == std::string::npos ? ", \"heads\": 8" : ""),
-                                             more)),
-                    Error);
+    CHECK_THROWS_AS(
+        model_from_json(document("\"model_type\": \"transformer\", \"hidden_size\": 128, \"layers\": 2, "
+                                 "\"vocab_size\": 100, \"mlp_size\": 64" +
+                                     std::string(more.find("heads") == std::string::npos ? ", \"heads\": 8" : ""),
+                                 more)),
+        Error);
   }
 }

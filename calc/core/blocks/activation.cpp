@@ -8,23 +8,22 @@
 namespace llmcalc {
 namespace {
 
-const std::map<std::string, Activation> table{
-    {"silu", Activation::silu},
-    {"swish", Activation::silu},
-    {"gelu", Activation::gelu},
-    {"gelu_pytorch_tanh", Activation::gelu},
-    {"gelu_new", Activation::gelu_new},
-    {"gelu_accurate", Activation::gelu_new},
-    {"gelu_python_tanh", Activation::gelu_new},
-    {"gelu_fast", Activation::gelu_fast},
-    {"quick_gelu", Activation::quick_gelu},
-    {"relu", Activation::relu},
-    {"relu2", Activation::relu_squared},
-    {"tanh", Activation::tanh},
-    {"sigmoid", Activation::sigmoid},
-    {"mish", Activation::mish},
-    {"linear", Activation::none},
-    {"xielu", Activation::xielu}};
+const std::map<std::string, Activation> table{{"silu", Activation::silu},
+                                              {"swish", Activation::silu},
+                                              {"gelu", Activation::gelu},
+                                              {"gelu_pytorch_tanh", Activation::gelu},
+                                              {"gelu_new", Activation::gelu_new},
+                                              {"gelu_accurate", Activation::gelu_new},
+                                              {"gelu_python_tanh", Activation::gelu_new},
+                                              {"gelu_fast", Activation::gelu_fast},
+                                              {"quick_gelu", Activation::quick_gelu},
+                                              {"relu", Activation::relu},
+                                              {"relu2", Activation::relu_squared},
+                                              {"tanh", Activation::tanh},
+                                              {"sigmoid", Activation::sigmoid},
+                                              {"mish", Activation::mish},
+                                              {"linear", Activation::none},
+                                              {"xielu", Activation::xielu}};
 
 constexpr double sqrt_2_over_pi = 0.7978845608;
 constexpr double gelu_cubic = 0.044715;

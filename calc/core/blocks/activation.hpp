@@ -9,7 +9,18 @@
 namespace llmcalc {
 
 enum class Activation : unsigned char {
-  silu, gelu, gelu_new, gelu_fast, quick_gelu, gelu_bloom, relu, relu_squared, tanh, sigmoid, mish, none,
+  silu,
+  gelu,
+  gelu_new,
+  gelu_fast,
+  quick_gelu,
+  gelu_bloom,
+  relu,
+  relu_squared,
+  tanh,
+  sigmoid,
+  mish,
+  none,
   xielu,  // has two parameters of its own
 };
 

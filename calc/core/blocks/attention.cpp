@@ -31,12 +31,8 @@ ScorePairs pairs_of_document(Count length, std::optional<Count> window, bool cau
 
 Tensor softmaxed(Trace& t, const EagerStyle& style, Tensor weights, const Tensor& q, const Tensor& v) {
   switch (style.softmax) {
-    case SoftmaxForm::float32:
-      weights = softmax(t, weights, DType::float32);
-      return cast(t, weights, q.dtype);
-    case SoftmaxForm::plain:
-      weights = softmax(t, weights);
-      return cast(t, weights, v.dtype);
+    case SoftmaxForm::float32: weights = softmax(t, weights, DType::float32); return cast(t, weights, q.dtype);
+    case SoftmaxForm::plain: weights = softmax(t, weights); return cast(t, weights, v.dtype);
     case SoftmaxForm::float32_copy:
       weights = cast(t, weights, DType::float32);
       weights = softmax(t, weights);
@@ -83,7 +79,8 @@ Attended eager(Trace& t, const Job& job, const AttentionTraits& traits, const Ea
     weights = dropout(t, masked_softmax(t, weights), dropout_rate);
   } else {
     const Trace::Scope scope(t, "softmax");
-    weights = style.sinks ? softmaxed_with_sinks(t, weights, extras.sinks, v.dtype) : softmaxed(t, style, weights, q, v);
+    weights =
+        style.sinks ? softmaxed_with_sinks(t, weights, extras.sinks, v.dtype) : softmaxed(t, style, weights, q, v);
     weights = dropout(t, weights, dropout_rate);
   }
   const Trace::Scope scope(t, "weighted_sum");
@@ -101,7 +98,8 @@ Attended batched_alibi(Trace& t, const Job& job, const AttentionTraits& traits, 
                        const Tensor& v, const AttentionExtras& extras, double dropout_rate) {
   const ScorePairs pairs = score_pairs(job, traits);
   const Dims square{q.size(0), q.size(1), q.size(2), q.size(2)};
-  const Tensor queries = joined_heads(t, q), keys = transpose(t, joined_heads(t, k), -1, -2), values = joined_heads(t, v);
+  const Tensor queries = joined_heads(t, q), keys = transpose(t, joined_heads(t, k), -1, -2),
+               values = joined_heads(t, v);
   Tensor weights;
   {
     const Trace::Scope scope(t, "scores");
@@ -228,7 +226,8 @@ namespace {
 Attended core(Trace& t, const Job& job, const AttentionTraits& traits, const EagerStyle& style, const Tensor& q,
               const Tensor& k, const Tensor& v, const AttentionExtras& extras, double dropout_rate) {
   const Tensor& mask = extras.mask;
-  const AttentionKernel kernel = mask.defined() && job.attention != AttentionKernel::eager ? job.masked_attention : job.attention;
+  const AttentionKernel kernel =
+      mask.defined() && job.attention != AttentionKernel::eager ? job.masked_attention : job.attention;
   if (kernel == AttentionKernel::eager || !traits.why_not_fused.empty()) {
     switch (style.form) {
       case ScoreForm::usual: return eager(t, job, traits, style, q, k, v, extras, dropout_rate);

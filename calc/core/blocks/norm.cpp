@@ -79,8 +79,8 @@ Tensor layer_norm_plus_one(Trace& t, const Tensor& x, const Tensor& weight, cons
 }  // namespace
 
 Tensor norm(Trace& t, NormKind kind, const Tensor& x, const Tensor* weight, const Tensor* bias) {
-  const bool is_rms = kind == NormKind::rms || kind == NormKind::rms_weighted_inside || kind == NormKind::rms_plus_one ||
-                      kind == NormKind::rms_float32_weight;
+  const bool is_rms = kind == NormKind::rms || kind == NormKind::rms_weighted_inside ||
+                      kind == NormKind::rms_plus_one || kind == NormKind::rms_float32_weight;
   if (t.settings.fused_kernels) return is_rms ? rms_norm_kernel(t, x, weight) : layer_norm(t, x, weight, bias);
   switch (kind) {
     case NormKind::rms: return rms_norm(t, x, weight);

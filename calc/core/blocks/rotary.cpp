@@ -31,7 +31,8 @@ Tensor spread_to_pairs(Trace& t, const Tensor& table, Count size) {
   return y;
 }
 
-Tensor turned(Trace& t, const Tensor& x, const Tensor& cos, const Tensor& sin, Tensor (*rotate)(Trace&, const Tensor&)) {
+Tensor turned(Trace& t, const Tensor& x, const Tensor& cos, const Tensor& sin,
+              Tensor (*rotate)(Trace&, const Tensor&)) {
   const Tensor straight = mul(t, x, cos);
   Tensor across = rotate(t, x);
   across = mul(t, across, sin);
@@ -77,7 +78,8 @@ Tensor turn_one(Trace& t, const RotarySpec& spec, const Tensor& x, const Tensor&
     case RotaryStyle::halves_float32: return cast(t, turned(t, x, cos, sin, rotate_half), x.dtype);
     case RotaryStyle::pairs: return turned(t, x, cos, sin, rotate_pairs);
     case RotaryStyle::pairs_float32: return turned_pairs_float32(t, x, cos, sin);
-    case RotaryStyle::pairs_cast: return cast(t, turned(t, cast(t, x, DType::float32), cos, sin, rotate_pairs), x.dtype);
+    case RotaryStyle::pairs_cast:
+      return cast(t, turned(t, cast(t, x, DType::float32), cos, sin, rotate_pairs), x.dtype);
     case RotaryStyle::regrouped: return turned_regrouped(t, x, cos, sin);
     default: return turned(t, x, cos, sin, rotate_half);
   }

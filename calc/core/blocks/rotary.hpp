@@ -7,20 +7,20 @@ namespace llmcalc {
 
 enum class RotaryStyle : unsigned char {
   none,
-  halves,          // x * cos + rotate_half(x) * sin: the llama family
-  halves_split,    // the two halves apart, with tables of half the size: gpt-oss
-  halves_float32,  // float32 tables, so in float32, and back: OLMo
-  pairs,           // neighbours instead of halves; tables spread to pairs in every layer: GLM
-  pairs_float32,   // the same with x and the tables in float32: Ernie
-  pairs_cast,      // x in float32, tables made for pairs: Cohere
-  pairs_by_token,  // before heads and tokens are swapped, tables spread for q and for k: GPT-J
+  halves,           // x * cos + rotate_half(x) * sin: the llama family
+  halves_split,     // the two halves apart, with tables of half the size: gpt-oss
+  halves_float32,   // float32 tables, so in float32, and back: OLMo
+  pairs,            // neighbours instead of halves; tables spread to pairs in every layer: GLM
+  pairs_float32,    // the same with x and the tables in float32: Ernie
+  pairs_cast,       // x in float32, tables made for pairs: Cohere
+  pairs_by_token,   // before heads and tokens are swapped, tables spread for q and for k: GPT-J
   regrouped,        // neighbours turned, the result in halves: DeepSeek-V3
   complex_numbers,  // neighbours as complex numbers in float32: DeepSeek-V2, Llama 4
 };
 
 struct RotarySpec {
   RotaryStyle style = RotaryStyle::none;
-  Count size = 0;            // how much of a head turns
+  Count size = 0;             // how much of a head turns
   bool concatenates = false;  // the turned part and the rest are joined again, even where nothing is left
 };
 

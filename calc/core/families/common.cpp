@@ -7,8 +7,8 @@
 
 namespace llmcalc {
 
-void check_heads(Fields& f, const KeyNames& heads_key, const KeyNames& kv_key, Count hidden, Count heads, Count kv_heads,
-                 bool head_size_stands_apart) {
+void check_heads(Fields& f, const KeyNames& heads_key, const KeyNames& kv_key, Count hidden, Count heads,
+                 Count kv_heads, bool head_size_stands_apart) {
   if (!head_size_stands_apart && hidden % heads != 0)
     f.error(heads_key, std::to_string(heads) + " heads do not divide the hidden size " + std::to_string(hidden));
   if (heads % kv_heads != 0)
@@ -115,7 +115,8 @@ void split_by_window(TransformerSpec& s, std::optional<Count> window_of_second, 
 std::vector<std::string> layer_types(Fields& f, std::size_t layers) {
   std::vector<std::string> types = f.texts("layer_types");
   if (!types.empty() && types.size() != layers)
-    f.error("layer_types", "names " + std::to_string(types.size()) + " layers, the model has " + std::to_string(layers));
+    f.error("layer_types",
+            "names " + std::to_string(types.size()) + " layers, the model has " + std::to_string(layers));
   if (!types.empty()) types.resize(layers);
   return types;
 }

@@ -59,8 +59,8 @@ void read_deepseek_experts(Fields& f, TransformerSpec& s, RouterKind router, con
   s.kinds.push_back(moe);
   for (std::size_t n = 0; n < s.pattern.size(); ++n)
     s.pattern[n] = types.empty() ? static_cast<Count>(n) >= first_dense : types[n] == "sparse";
-  f.ignore({"routed_scaling_factor", "num_nextn_predict_layers", "moe_layer_freq", "output_router_logits", "scoring_func",
-            "ep_size", "seq_aux", "aux_loss_alpha", "router_aux_loss_coef"});
+  f.ignore({"routed_scaling_factor", "num_nextn_predict_layers", "moe_layer_freq", "output_router_logits",
+            "scoring_func", "ep_size", "seq_aux", "aux_loss_alpha", "router_aux_loss_coef"});
 }
 
 // The ranks and sizes of latent attention instead of head_dim.
@@ -121,7 +121,8 @@ void add_indexer(Fields& f, TransformerSpec& s, Count heads) {
 }
 
 std::unique_ptr<Model> build_indexed(Fields& f, std::string architecture, const LlamaDefaults& assumed, Count q_rank,
-                                     Count v_size, Count plain_size, Count index_heads, const DeepseekDefaults& experts) {
+                                     Count v_size, Count plain_size, Count index_heads,
+                                     const DeepseekDefaults& experts) {
   TransformerSpec s = read_llama_like(f, std::move(architecture), assumed);
   read_latent(f, s, q_rank, v_size, plain_size);
   s.kinds.front().attention.always_masked = true;

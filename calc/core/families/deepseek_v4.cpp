@@ -1,5 +1,5 @@
-// DeepSeek V4: one key/value head of low rank, compressed and indexed long-range keys, hashed and routed experts, several
-// residual streams. Parameters are counted; the trace has the local attention and the experts alone.
+// DeepSeek V4: one key/value head of low rank, compressed and indexed long-range keys, hashed and routed experts,
+// several residual streams. Parameters are counted; the trace has the local attention and the experts alone.
 #include <algorithm>
 
 #include "core/families/common.hpp"
@@ -40,7 +40,9 @@ std::vector<LayerType> layer_types(Fields& f, std::size_t layers) {
   const std::vector<Count> ratios = f.counts("compress_ratios");
   for (std::size_t n = 0; n < layers; ++n) {
     if (n < names.size())
-      types[n] = names[n] == "sliding_attention" ? sliding : names[n] == "heavily_compressed_attention" ? heavy : sparse;
+      types[n] = names[n] == "sliding_attention"              ? sliding
+                 : names[n] == "heavily_compressed_attention" ? heavy
+                                                              : sparse;
     else if (n < ratios.size())
       types[n] = ratios[n] == 0 ? sliding : ratios[n] == 4 ? sparse : heavy;
     else
@@ -62,7 +64,8 @@ std::unique_ptr<Model> build_deepseek_v4(Fields& f) {
   LayerSpec layer = s.kinds.front();
   AttentionSpec& a = layer.attention;
   layer.mlp.inner = 0;
-  const Count rank = f.count("q_lora_rank", 1024), groups = f.count("o_groups", 8), out_rank = f.count("o_lora_rank", 1024);
+  const Count rank = f.count("q_lora_rank", 1024), groups = f.count("o_groups", 8),
+              out_rank = f.count("o_lora_rank", 1024);
   const Count streams = f.count("hc_mult", 4);
   a.low_rank = LowRankSpec{rank, groups, out_rank, {}};
   a.window = f.optional_count("sliding_window", 128);
@@ -88,7 +91,8 @@ std::unique_ptr<Model> build_deepseek_v4(Fields& f) {
     mixing.push_back({part + "base", {mixes}});
     mixing.push_back({part + "scale", {3}});
   }
-  s.extra = {{"hc_head.hc_fn", {streams, streams * s.hidden}}, {"hc_head.hc_base", {streams}}, {"hc_head.hc_scale", {1}}};
+  s.extra = {
+      {"hc_head.hc_fn", {streams, streams * s.hidden}}, {"hc_head.hc_base", {streams}}, {"hc_head.hc_scale", {1}}};
   s.kinds.clear();
   for (const LayerType type : {sliding, sparse, heavy}) {
     LayerSpec kind = layer;
@@ -98,10 +102,27 @@ std::unique_ptr<Model> build_deepseek_v4(Fields& f) {
   }
   const std::vector<LayerType> types = layer_types(f, s.pattern.size());
   for (std::size_t n = 0; n < types.size(); ++n) s.pattern[n] = types[n];
-  f.ignore({"hc_sinkhorn_iters", "hc_eps", "index_topk", "mlp_layer_types", "num_hash_layers", "num_nextn_predict_layers",
-            "qk_rope_head_dim", "scoring_func", "swiglu_limit", "norm_topk_prob", "routed_scaling_factor", "topk_method",
-            "attention_bias", "mlp_bias", "expert_dtype", "compress_rope_theta", "compress_rates", "output_router_logits",
-            "router_aux_loss_coef", "router_jitter_noise", "partial_rotary_factor"});
+  f.ignore({"hc_sinkhorn_iters",
+            "hc_eps",
+            "index_topk",
+            "mlp_layer_types",
+            "num_hash_layers",
+            "num_nextn_predict_layers",
+            "qk_rope_head_dim",
+            "scoring_func",
+            "swiglu_limit",
+            "norm_topk_prob",
+            "routed_scaling_factor",
+            "topk_method",
+            "attention_bias",
+            "mlp_bias",
+            "expert_dtype",
+            "compress_rope_theta",
+            "compress_rates",
+            "output_router_logits",
+            "router_aux_loss_coef",
+            "router_jitter_noise",
+            "partial_rotary_factor"});
   return make_transformer(std::move(s));
 }
 

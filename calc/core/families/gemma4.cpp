@@ -1,5 +1,5 @@
-// Gemma 4's language model: global layers with heads of their own size and v = k, optionally experts beside the MLP, k and v
-// shared by the last layers, and an input of its own for each layer (counted, not traced).
+// Gemma 4's language model: global layers with heads of their own size and v = k, optionally experts beside the MLP, k
+// and v shared by the last layers, and an input of its own for each layer (counted, not traced).
 #include <algorithm>
 #include <cmath>
 

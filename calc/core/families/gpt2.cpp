@@ -64,8 +64,8 @@ std::vector<int> read_attention_types(Fields& f, std::size_t layers) {
       for (const Value& kind : item.list[0].list) pattern.push_back(kind.text == "local" ? 1 : 0);
   }
   if (pattern.size() != layers)
-    f.error("attention_types", "describes " + std::to_string(pattern.size()) + " layers, the model has " +
-                                   std::to_string(layers));
+    f.error("attention_types",
+            "describes " + std::to_string(pattern.size()) + " layers, the model has " + std::to_string(layers));
   pattern.resize(layers);
   return pattern;
 }
@@ -82,8 +82,10 @@ std::unique_ptr<Model> build_gpt2(Fields& f) {
   layer.attention.scores.softmax = SoftmaxForm::plain;
   layer.attention.scores.makes_contiguous = false;
   s.mask_is_kept_by_recomputation = true;
-  f.ignore({"summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj"});
-  if (f.flag("reorder_and_upcast_attn", false)) f.error("reorder_and_upcast_attn", "this form of attention is not known here");
+  f.ignore(
+      {"summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj"});
+  if (f.flag("reorder_and_upcast_attn", false))
+    f.error("reorder_and_upcast_attn", "this form of attention is not known here");
   return make_transformer(std::move(s));
 }
 
@@ -126,8 +128,8 @@ std::unique_ptr<Model> build_gpt_neo(Fields& f) {
   f.ignore({"layer_norm_epsilon", "classifier_dropout", "attention_layers"});
   std::unique_ptr<Model> model = make_transformer(std::move(s));
   // A stored boolean mask of all positions in every layer.
-  model->parameters.buffers().push_back({"transformer.h.attn.attention.bias",
-                                         Bytes(model->info.max_seq * model->info.max_seq) * model->info.layers});
+  model->parameters.buffers().push_back(
+      {"transformer.h.attn.attention.bias", Bytes(model->info.max_seq * model->info.max_seq) * model->info.layers});
   return model;
 }
 

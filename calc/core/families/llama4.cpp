@@ -36,12 +36,14 @@ std::unique_ptr<Model> build_llama4(Fields& f) {
   global.mlp.inner = f.count("intermediate_size_mlp", 16384);
   const std::optional<Count> chunk = f.optional_count("attention_chunk_size", 8192);
   const bool norms = f.flag("use_qk_norm", true), tunes = f.flag("attn_temperature_tuning", true);
-  const Count no_rope_period = f.count("no_rope_layer_interval", 4), moe_period = f.count("interleave_moe_layer_step", 1);
+  const Count no_rope_period = f.count("no_rope_layer_interval", 4),
+              moe_period = f.count("interleave_moe_layer_step", 1);
   std::vector<Count> with_positions = f.counts("no_rope_layers");  // 1: has them, whatever the name says
   if (with_positions.size() != layers) with_positions.clear();
   const bool lists_experts = f.has("moe_layers") && !f.is_null("moe_layers");
   const std::vector<Count> moe_layers = f.counts("moe_layers");
-  f.ignore({"layer_types", "floor_scale", "attn_scale", "output_router_logits", "router_aux_loss_coef", "router_jitter_noise"});
+  f.ignore({"layer_types", "floor_scale", "attn_scale", "output_router_logits", "router_aux_loss_coef",
+            "router_jitter_noise"});
 
   LayerSpec local = global;
   local.attention.chunk = chunk;

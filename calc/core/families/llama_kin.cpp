@@ -38,8 +38,8 @@ std::unique_ptr<Model> build_smollm3(Fields& f) {
   s.kinds[1].attention.rotary.style = RotaryStyle::none;
   if (windows) s.kinds[1].attention.window = window;
   for (std::size_t i = 0; i < s.pattern.size(); ++i) {
-    const bool positions = with_positions.size() == s.pattern.size() ? with_positions[i] != 0
-                                                                     : (static_cast<Count>(i) + 1) % period != 0;
+    const bool positions =
+        with_positions.size() == s.pattern.size() ? with_positions[i] != 0 : (static_cast<Count>(i) + 1) % period != 0;
     s.pattern[i] = positions ? 0 : 1;
   }
   return make_transformer(std::move(s));

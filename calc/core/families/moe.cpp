@@ -1,5 +1,5 @@
-// Mixtures of experts of the llama form: Mixtral, Qwen 2 and 3 MoE, OLMoE, MiniMax-M2, gpt-oss, Granite MoE, Phi-3.5 MoE,
-// Ernie 4.5 MoE.
+// Mixtures of experts of the llama form: Mixtral, Qwen 2 and 3 MoE, OLMoE, MiniMax-M2, gpt-oss, Granite MoE, Phi-3.5
+// MoE, Ernie 4.5 MoE.
 #include <algorithm>
 
 #include "core/families/common.hpp"
@@ -19,15 +19,16 @@ void set_experts(TransformerSpec& s, const ExpertsSpec& e) {
 }
 
 // num_local_experts (or its other names), num_experts_per_tok, and the inner size under `inner_key`.
-ExpertsSpec read_experts(Fields& f, const KeyNames& experts_key, Count experts, const KeyNames& top_key, Count per_token,
-                         Count inner, Activation activation) {
+ExpertsSpec read_experts(Fields& f, const KeyNames& experts_key, Count experts, const KeyNames& top_key,
+                         Count per_token, Count inner, Activation activation) {
   ExpertsSpec e;
   e.experts = f.count(experts_key, experts);
   e.per_token = f.count(top_key, per_token);
   e.inner = inner;
   e.activation = activation;
   if (e.per_token > e.experts) {
-    f.error(top_key, "a token cannot visit " + std::to_string(e.per_token) + " of " + std::to_string(e.experts) + " experts");
+    f.error(top_key,
+            "a token cannot visit " + std::to_string(e.per_token) + " of " + std::to_string(e.experts) + " experts");
     e.per_token = e.experts;
   }
   f.ignore({"output_router_logits", "router_aux_loss_coef", "router_jitter_noise", "input_jitter_noise"});
@@ -69,7 +70,8 @@ std::unique_ptr<Model> build_mixtral(Fields& f) {
   TransformerSpec s = read_llama_like(f, "mixtral", assumed);
   const MlpSpec mlp = s.kinds.front().mlp;
   s.kinds.front().attention.window = f.optional_count("sliding_window", std::nullopt);
-  ExpertsSpec e = read_experts(f, {"num_local_experts", "num_experts"}, 8, "num_experts_per_tok", 2, mlp.inner, mlp.activation);
+  ExpertsSpec e =
+      read_experts(f, {"num_local_experts", "num_experts"}, 8, "num_experts_per_tok", 2, mlp.inner, mlp.activation);
   e.normalises = true;
   set_experts(s, e);
   return make_transformer(std::move(s));
@@ -85,7 +87,8 @@ std::unique_ptr<Model> build_olmoe(Fields& f) {
   a.qkv_bias = a.out_bias = f.flag("attention_bias", false);
   a.clips_qkv = f.optional_number("clip_qkv", std::nullopt).has_value();
   a.qk_norm = QkNorm::all_heads;
-  ExpertsSpec e = read_experts(f, {"num_experts", "num_local_experts"}, 64, "num_experts_per_tok", 8, mlp.inner, mlp.activation);
+  ExpertsSpec e =
+      read_experts(f, {"num_experts", "num_local_experts"}, 64, "num_experts_per_tok", 8, mlp.inner, mlp.activation);
   e.normalises = f.flag("norm_topk_prob", false);
   e.weights_in_router_dtype = true;
   set_experts(s, e);
@@ -145,12 +148,13 @@ std::unique_ptr<Model> build_minimax_m2(Fields& f) {
   a.qk_norm = QkNorm::all_heads;
   const std::optional<Count> turning = f.optional_count("rotary_dim", std::nullopt);
   set_partial_rotary(s, turning ? std::min(*turning, a.qk_size) : rotary_size(f, a.qk_size, 1.0));
-  ExpertsSpec e = read_experts(f, {"num_local_experts", "num_experts"}, 256, "num_experts_per_tok", 8, mlp.inner, mlp.activation);
+  ExpertsSpec e =
+      read_experts(f, {"num_local_experts", "num_experts"}, 256, "num_experts_per_tok", 8, mlp.inner, mlp.activation);
   e.router = RouterKind::sigmoid_top;
   e.correction_buffer = true;
   e.correction_name = "e_score_correction_bias";
-  f.ignore({"scoring_func", "use_routing_bias", "use_qk_norm", "qk_norm_type", "attn_type_list", "shared_intermediate_size",
-            "use_mtp", "num_mtp_modules", "mtp_transformer_layers"});
+  f.ignore({"scoring_func", "use_routing_bias", "use_qk_norm", "qk_norm_type", "attn_type_list",
+            "shared_intermediate_size", "use_mtp", "num_mtp_modules", "mtp_transformer_layers"});
   set_experts(s, e);
   return make_transformer(std::move(s));
 }
@@ -170,8 +174,8 @@ std::unique_ptr<Model> build_gpt_oss(Fields& f) {
   a.why_not_fused = "its scores have learned sinks";
   a.window = f.optional_count("sliding_window", 128);
   set_norms(s, {NormKind::rms_weighted_inside, true, false});
-  ExpertsSpec e = read_experts(f, {"num_local_experts", "num_experts"}, 128, {"num_experts_per_tok", "experts_per_token"}, 4,
-                               mlp.inner, mlp.activation);
+  ExpertsSpec e = read_experts(f, {"num_local_experts", "num_experts"}, 128,
+                               {"num_experts_per_tok", "experts_per_token"}, 4, mlp.inner, mlp.activation);
   e.router_name = "router";
   e.router = RouterKind::top_softmax;
   e.router_bias = e.biases = e.clamps = true;
@@ -190,7 +194,8 @@ std::unique_ptr<Model> build_granitemoe(Fields& f) {
   s.embedding_multiplier = f.number("embedding_multiplier", 1);
   s.logit_scale = f.number("logits_scaling", 1);
   layer.residual_multiplier = f.number("residual_multiplier", 1);
-  ExpertsSpec e = read_experts(f, {"num_local_experts", "num_experts"}, 8, "num_experts_per_tok", 2, mlp.inner, mlp.activation);
+  ExpertsSpec e =
+      read_experts(f, {"num_local_experts", "num_experts"}, 8, "num_experts_per_tok", 2, mlp.inner, mlp.activation);
   e.name = "block_sparse_moe";
   e.router_name = "router";
   e.router = RouterKind::top_softmax_float32;
@@ -211,7 +216,8 @@ std::unique_ptr<Model> build_phimoe(Fields& f) {
   layer.attention.qkv_bias = layer.attention.out_bias = f.flag("attention_bias", false);
   layer.attention.window = f.optional_count("sliding_window", std::nullopt);
   s.head_bias = f.flag("lm_head_bias", false);
-  ExpertsSpec e = read_experts(f, {"num_local_experts", "num_experts"}, 16, "num_experts_per_tok", 2, mlp.inner, mlp.activation);
+  ExpertsSpec e =
+      read_experts(f, {"num_local_experts", "num_experts"}, 16, "num_experts_per_tok", 2, mlp.inner, mlp.activation);
   e.router_name = "router";
   e.router = RouterKind::sampled;
   if (e.per_token != 2) f.error("num_experts_per_tok", "this family's sampler chooses two experts");

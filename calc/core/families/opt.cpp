@@ -18,10 +18,12 @@ std::unique_ptr<Model> build_opt(Fields& f) {
   s.position_ids_per_sequence = true;
   s.embedding_size = f.optional_count("word_embed_proj_dim", 768).value_or(s.hidden);
   s.tied = f.flag("tie_word_embeddings", true);
-  const bool norm_first = f.flag("do_layer_norm_before", true), weighted = f.flag("layer_norm_elementwise_affine", true);
+  const bool norm_first = f.flag("do_layer_norm_before", true),
+             weighted = f.flag("layer_norm_elementwise_affine", true);
   const bool biases = f.flag("enable_bias", true);
   const NormSpec layer_norm{NormKind::layer, weighted, weighted};
-  s.final_norm = norm_first && !f.flag("_remove_final_layer_norm", false) ? NamedNorm{"final_layer_norm", layer_norm} : NamedNorm{};
+  s.final_norm = norm_first && !f.flag("_remove_final_layer_norm", false) ? NamedNorm{"final_layer_norm", layer_norm}
+                                                                          : NamedNorm{};
   LayerSpec layer;
   layer.form = norm_first ? BlockForm::sequential : BlockForm::norm_after_add;
   layer.before_attention = {"self_attn_layer_norm", layer_norm};

@@ -39,7 +39,9 @@ void read_attention(Fields& f, TransformerSpec& s, AttentionSpec& a) {
   if (a.scores.softcap) a.why_not_fused = "its scores are soft-capped";
   a.dropout = f.number("attention_dropout", 0);
   a.qk_norm = choice<QkNorm>(f, "qk_norm", "none",
-                             {{"none", QkNorm::none}, {"head", QkNorm::per_head}, {"row", QkNorm::all_heads},
+                             {{"none", QkNorm::none},
+                              {"head", QkNorm::per_head},
+                              {"row", QkNorm::all_heads},
                               {"heads_by_size", QkNorm::heads_by_size}});
   a.rotary.style = choice<RotaryStyle>(f, "positions", "rotary",
                                        {{"rotary", RotaryStyle::halves},
@@ -167,11 +169,11 @@ std::unique_ptr<Model> build_plain(Fields& f) {
   m.inner = has_experts ? f.count("mlp_size", 4 * s.hidden) : f.count("mlp_size");
   a.out_dropout = m.dropout = f.number("residual_dropout", 0);
   const NormPlace place = choice<NormPlace>(f, "norm_place", "before",
-                                    {{"before", NormPlace::before},
-                                     {"after", NormPlace::after},
-                                     {"both", NormPlace::both},
-                                     {"parallel", NormPlace::parallel},
-                                     {"parallel_two_norms", NormPlace::parallel_two}});
+                                            {{"before", NormPlace::before},
+                                             {"after", NormPlace::after},
+                                             {"both", NormPlace::both},
+                                             {"parallel", NormPlace::parallel},
+                                             {"parallel_two_norms", NormPlace::parallel_two}});
   if (has_experts && (place == NormPlace::parallel || place == NormPlace::parallel_two))
     f.error("norm_place", "experts beside attention in parallel are not known here");
   const NormSpec norm = read_norm(f);

@@ -91,7 +91,8 @@ Tensor picked(Trace& t, Op op, const Ref<Node>& node, const Tensor& x, const Ten
 }  // namespace
 
 TopK topk(Trace& t, const Tensor& x, Count k) {
-  if (k > x.size(-1)) throw std::invalid_argument("the " + std::to_string(k) + " largest of " + std::to_string(x.size(-1)));
+  if (k > x.size(-1))
+    throw std::invalid_argument("the " + std::to_string(k) + " largest of " + std::to_string(x.size(-1)));
   const Ref<Node> node = t.node(Op::topk, scatter_back, {&x});
   if (node) node->shape = x.shape();
   Dims shape = x.shape();

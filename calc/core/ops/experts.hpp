@@ -21,7 +21,8 @@ Tensor scattered(Trace& t, const Tensor& values, const Tensor& indices, Count le
 
 // Rows with the element at each index overwritten by a number; keeps the indices.
 Tensor struck_out(Trace& t, const Tensor& x, const Tensor& indices);
-// Phi-3.5's sampled gate: factor * mask, with a gradient to `scores` made from factor, indices and gates, which are kept.
+// Phi-3.5's sampled gate: factor * mask, with a gradient to `scores` made from factor, indices and gates, which are
+// kept.
 Tensor sampled_gate(Trace& t, const Tensor& scores, const Tensor& factor, const Tensor& indices, const Tensor& gates);
 
 Tensor sum_last(Trace& t, const Tensor& x, bool keeps_axis);

@@ -137,7 +137,9 @@ class Projection {
     const Tensor q = slice(t_, qkv, 3, 0, group);
     const Tensor k = index_one(t_, qkv, 3, group), v = index_one(t_, qkv, 3, group + 1);
     const Dims all_heads{batch_, length_, a_.heads, a_.qk_size};
-    const auto flat = [&](const Tensor& x) { return transpose(t_, reshape(t_, expand(t_, x, q.shape()), all_heads), 1, 2); };
+    const auto flat = [&](const Tensor& x) {
+      return transpose(t_, reshape(t_, expand(t_, x, q.shape()), all_heads), 1, 2);
+    };
     const Tensor queries = flat(q), keys = flat(k);
     return {queries, keys, flat(v), {}};
   }
@@ -210,9 +212,7 @@ Tensor run_attention(Trace& t, const Job& job, const AttentionSpec& a, const Att
                      const AttentionTraits& traits, const Tensor& x, const Shared& shared, const Tensor& mask,
                      Tensor& probabilities) {
   const Trace::Scope scope(t, a.name);
-  Qkv qkv = a.latent     ? latent(t, a, w, x, shared)
-            : a.low_rank ? low_rank(t, a, w, x)
-                         : Projection(t, a, w, x).run();
+  Qkv qkv = a.latent ? latent(t, a, w, x, shared) : a.low_rank ? low_rank(t, a, w, x) : Projection(t, a, w, x).run();
   if (!a.latent && a.rotary.style != RotaryStyle::none) {
     const Trace::Scope rotary(t, "rotary");
     apply_rotary(t, a.rotary, shared.rotary[a.rotary_table], qkv.q, qkv.k);

@@ -79,9 +79,7 @@ class Router {
     return constant(t_, DType::boolean, like.shape());
   }
 
-  Tensor by_group(const Tensor& x) const {
-    return view(t_, x, {x.size(0), e_.groups, e_.experts / e_.groups});
-  }
+  Tensor by_group(const Tensor& x) const { return view(t_, x, {x.size(0), e_.groups, e_.experts / e_.groups}); }
 
   Routed sigmoid_groups(const Tensor& logits) const {
     const Tensor probabilities = sigmoid(t_, logits);

@@ -74,7 +74,7 @@ struct AttentionSpec {
   LinearForm linear = LinearForm::linear;
   bool qkv_bias = false, out_bias = false;
   std::string q_name = "q_proj", k_name = "k_proj", v_name = "v_proj", qkv_name = "qkv_proj", out_name = "o_proj";
-  bool v_is_k = false;  // no projection of its own for v (Gemma 4's global layers)
+  bool v_is_k = false;     // no projection of its own for v (Gemma 4's global layers)
   bool reuses_kv = false;  // k and v of an earlier layer, no projections at all (Gemma 4)
   bool clips_qkv = false;
   bool gates_output = false;  // q's projection makes a gate too; its sigmoid multiplies the output (Qwen3-Next)
@@ -84,9 +84,9 @@ struct AttentionSpec {
   std::string q_norm_name = "q_norm", k_norm_name = "k_norm";
   bool norms_v = false;  // v too, without weight (Gemma 4)
   RotarySpec rotary;
-  std::size_t rotary_table = 0;  // which of the model's tables
+  std::size_t rotary_table = 0;    // which of the model's tables
   bool tunes_temperature = false;  // q times a number for each position (Llama 4's layers without positions)
-  bool scales_q = false;         // q is scaled after its projection (OPT)
+  bool scales_q = false;           // q is scaled after its projection (OPT)
   std::optional<Count> window;
   std::optional<Count> chunk;  // attends within chunks of so many tokens (Llama 4)
   EagerStyle scores;
@@ -110,9 +110,9 @@ struct MlpSpec {
 };
 
 enum class BlockForm : unsigned char {
-  sequential,        // x += attention(norm(x)); x += mlp(norm(x)), and norms after each where named
-  norm_after_add,    // x = norm(x + attention(x)); x = norm(x + mlp(x)): the first transformers, OPT-350m
-  parallel,          // x + attention(norm(x)) + mlp(norm or a second one(x))
+  sequential,      // x += attention(norm(x)); x += mlp(norm(x)), and norms after each where named
+  norm_after_add,  // x = norm(x + attention(x)); x = norm(x + mlp(x)): the first transformers, OPT-350m
+  parallel,        // x + attention(norm(x)) + mlp(norm or a second one(x))
 };
 
 // A part of a layer that is no attention (a state-space layer), for families that have one. It registers its parameters
@@ -142,7 +142,8 @@ struct LayerSpec {
   std::shared_ptr<Mixer> mixer;  // instead of attention
   MlpSpec mlp;
   std::shared_ptr<const ExpertsSpec> experts;  // instead of, or with, the MLP
-  NamedNorm before_attention{"input_layernorm", {}}, after_attention, before_mlp{"post_attention_layernorm", {}}, after_mlp;
+  NamedNorm before_attention{"input_layernorm", {}}, after_attention, before_mlp{"post_attention_layernorm", {}},
+      after_mlp;
   // Experts beside the MLP, each with norms of its own, added up (Gemma 4); used where there are both.
   NamedNorm after_dense, before_experts, after_experts;
   std::vector<ExtraParameter> extra;
@@ -157,11 +158,12 @@ struct TransformerSpec {
   Count hidden = 0, vocabulary = 0, max_seq = 0;
 
   // Names as the checkpoint has them.
-  std::string base = "model.", layers_name = "layers", embedding_name = "embed_tokens", positions_name, head_name = "lm_head";
+  std::string base = "model.", layers_name = "layers", embedding_name = "embed_tokens", positions_name,
+              head_name = "lm_head";
 
   std::optional<Count> embedding_size;  // projected to `hidden` and back where it differs (OPT-350m)
   std::string project_in_name = "project_in", project_out_name = "project_out";
-  Count positions = 0;                // rows of a learned table of positions
+  Count positions = 0;                     // rows of a learned table of positions
   bool position_ids_per_sequence = false;  // ids (B, T) rather than (1, T)
   NamedNorm embedding_norm;
   std::optional<double> embedding_multiplier;

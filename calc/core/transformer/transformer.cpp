@@ -23,7 +23,8 @@ AttentionTraits traits_of(const AttentionSpec& a) {
   if (a.latent) traits.latent_cache = a.latent->kv_rank + a.latent->rotary_size;
   traits.causal = a.causal;
   traits.why_not_fused = a.why_not_fused;
-  traits.always_masked = a.always_masked || a.scores.form == ScoreForm::falcon || a.scores.form == ScoreForm::falcon_alibi;
+  traits.always_masked =
+      a.always_masked || a.scores.form == ScoreForm::falcon || a.scores.form == ScoreForm::falcon_alibi;
   return traits;
 }
 
@@ -32,7 +33,9 @@ bool alike(const AttentionTraits& a, const AttentionTraits& b) {
          a.window == b.window && a.chunk == b.chunk && a.causal == b.causal && a.why_not_fused == b.why_not_fused;
 }
 
-bool same_mask(const AttentionTraits& a, const AttentionTraits& b) { return a.window == b.window && a.chunk == b.chunk; }
+bool same_mask(const AttentionTraits& a, const AttentionTraits& b) {
+  return a.window == b.window && a.chunk == b.chunk;
+}
 
 }  // namespace
 

@@ -103,7 +103,8 @@ class Registrar {
       w.down_bias = all(e.down_name + "_bias", {e.experts, hidden});
     }
     if (e.shared.inner > 0) w.shared = add_mlp(e.shared, prefix + e.shared.name + ".");
-    if (!e.shared_gate_name.empty()) w.shared_gate = add(LinearForm::linear, prefix + e.shared_gate_name, hidden, 1, false);
+    if (!e.shared_gate_name.empty())
+      w.shared_gate = add(LinearForm::linear, prefix + e.shared_gate_name, hidden, 1, false);
     return w;
   }
 
