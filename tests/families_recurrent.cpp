@@ -154,7 +154,7 @@ TEST_CASE("inconsistent sizes of recurrent layers are refused", "[architectures]
       "num_heads": 3, "head_dim": 4, "n_groups": 1})"),
              ContainsSubstring("num_heads"));
   CHECK_THAT(refusal(R"({"model_type": "jamba", "hidden_size": 8, "num_hidden_layers": 2, "vocab_size": 32,
-      "num_attention_heads": 2, "attn_layer_period": 4, "attn_layer_offset": 4})"),
+      "num_attention_heads": 2, "num_key_value_heads": 2, "attn_layer_period": 4, "attn_layer_offset": 4})"),
              ContainsSubstring("attn_layer_offset"));
   CHECK_THAT(refusal(R"({"model_type": "nemotron_h", "hybrid_override_pattern": "M?"})"),
              ContainsSubstring("hybrid_override_pattern"));
