@@ -97,6 +97,9 @@ void explain_memory(const Report& report, Page& page) {
   say("master weights", report.memory.master_weights);
   say("optimizer states", report.memory.optimizer_states);
   page.line(recipe);
+  if (report.memory.framework) {
+    page.line("beside the tensors: " + format_gib(*report.memory.framework) + ", " + report.memory.framework_note);
+  }
   if (report.memory.kept.empty()) return;
   page.line(
       "kept for the backward pass of one micro-batch, each storage once; source: the rules of PyTorch's autograd, as "

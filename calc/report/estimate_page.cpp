@@ -149,13 +149,12 @@ void add_verdict(const Report& report, Page& page) {
       total += ": the allocator's pool " + format_gib(*memory.reserved) + ", context and workspaces " +
                format_gib(*memory.framework);
     }
-    if (!memory.framework_note.empty()) total += " (" + memory.framework_note + ")";
     page.line(total, Tone::plain, 2);
   }
   const Bytes distance(std::abs(fit.headroom));
   std::string verdict;
   if (fit.verdict == Verdict::no) {
-    verdict = "DOES NOT FIT: " + format_both(distance) + " too much.";
+    verdict = "DOES NOT FIT: " + format_both(distance) + " too much" + (fit.note.empty() ? "" : "; " + fit.note) + ".";
   } else {
     verdict = (fit.verdict == Verdict::tight ? "TIGHT: it fits by " : "FITS: ") + format_both(distance) +
               (fit.verdict == Verdict::tight ? ", less than the estimate is sure of." : " to spare.");
@@ -167,7 +166,6 @@ void add_verdict(const Report& report, Page& page) {
             : fit.verdict == Verdict::tight ? Tone::warning
                                             : Tone::bad,
             2);
-  if (!fit.note.empty()) page.line(fit.note, Tone::plain, 2);
   for (std::size_t i = 0; i < std::min(fit.advice.size(), kMostAdvice); ++i) {
     const Advice& advice = fit.advice[i];
     std::string line = advice.change + " saves " + format_gib(advice.saves);
