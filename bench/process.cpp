@@ -51,6 +51,6 @@ int main(int argc, char** argv) {
   const auto at = [&](double fraction) {
     return milliseconds[static_cast<std::size_t>(fraction * static_cast<double>(milliseconds.size() - 1))];
   };
-  std::printf("wall ms: median %.2f, least %.2f, p95 %.2f; peak memory %.1f MB; %d runs\n", at(0.5), milliseconds.front(),
-              at(0.95), static_cast<double>(resident_kib) * 1024 / 1e6, runs);
+  std::printf("wall ms: median %.2f, least %.2f, p95 %.2f; peak memory %.1f MB; %d runs\n", at(0.5),
+              milliseconds.front(), at(0.95), static_cast<double>(resident_kib) * 1024 / 1e6, runs);
 }

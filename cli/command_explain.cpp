@@ -32,11 +32,13 @@ Exit run(const Arguments& arguments, Output& output) {
   if (*size <= Bytes(0)) throw Error(Exit::bad_input, "SIZE must be above 0");
   const JobArguments job = job_from(arguments, output);
   if (!job.model.model) {
-    throw Error(Exit::bad_input, job.model.source + ": the profile gives the size of the model alone, which has no tensors",
+    throw Error(Exit::bad_input,
+                job.model.source + ": the profile gives the size of the model alone, which has no tensors",
                 "describe the model by its architecture, as the built-in profiles do");
   }
   const Resolved resolved = resolve(job.options, job.model, nullptr);
-  if (resolved.plan.infers) throw Error(Exit::bad_input, "explain looks among the tensors of a training step, not of --mode infer");
+  if (resolved.plan.infers)
+    throw Error(Exit::bad_input, "explain looks among the tensors of a training step, not of --mode infer");
   const double tolerance = rounding_of(asked);
   const SizeAnswer answer = find_size(*size, tolerance, *job.model.model, resolved.plan, kMostAnswers);
   if (output.format == Format::json || output.format == Format::csv) {
@@ -57,9 +59,11 @@ Command explain_command() {
   command.summary = "which tensors of a job are this big";
   command.description =
       "Looks for a size, such as the one an allocator could not serve, among the tensors of one training step: single "
-      "tensors, one of each layer together, sums of two and three. A figure written with a point is taken as rounded to "
+      "tensors, one of each layer together, sums of two and three. A figure written with a point is taken as rounded "
+      "to "
       "its last digit, others as exact.";
-  command.examples = {"llmcalc explain 501MiB llama-3-8b --seq 2048", "llmcalc explain 896.00MiB my-model/config.json --attention eager"};
+  command.examples = {"llmcalc explain 501MiB llama-3-8b --seq 2048",
+                      "llmcalc explain 896.00MiB my-model/config.json --attention eager"};
   command.positionals = {{.name = "SIZE", .help = "bytes with their unit: 896MiB, \"3.91 GiB\""}, model_positional()};
   command.options = run_option_definitions();
   command.run = run;

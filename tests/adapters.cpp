@@ -9,7 +9,8 @@ using namespace llmcalc::test;
 namespace {
 
 const ModelSource& llama_3_8b() {
-  static const ModelSource model = model_from_json(R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+  static const ModelSource model =
+      model_from_json(R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
     "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
     "max_position_embeddings": 8192, "tie_word_embeddings": false})");
   return model;
@@ -26,7 +27,8 @@ Report llama(std::vector<GivenOption> options) {
 TEST_CASE("trainable counts of LoRA are r (in + out) a linear", "[memory]") {
   CHECK(llama({{"lora", "r=16,targets=all-linear"}}).parameters.trainable == 41943040);
   CHECK(llama({{"lora", "r=16,targets=q,v"}}).parameters.trainable == 6815744);
-  const ModelSource tinyllama = model_from_json(R"({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 5632,
+  const ModelSource tinyllama =
+      model_from_json(R"({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 5632,
     "num_hidden_layers": 22, "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 32000,
     "tie_word_embeddings": false})");
   CHECK(estimated(tinyllama, {{"lora", "r=64"}, {"batch", "1"}, {"seq", "64"}}).parameters.trainable == 50462720);
@@ -65,7 +67,8 @@ TEST_CASE("a frozen linear keeps no input", "[memory]") {
 }
 
 TEST_CASE("adapters that make no sense are refused", "[memory]") {
-  for (const char* text : {"r=0", "targets=q", "r=8,targets=nothing", "r=8,colour=red", "8", "r=8,dropout=2", "r=8,targets="}) {
+  for (const char* text :
+       {"r=0", "targets=q", "r=8,targets=nothing", "r=8,colour=red", "8", "r=8,dropout=2", "r=8,targets="}) {
     INFO(text);
     CHECK_THROWS_AS(llama({{"lora", text}}), Error);
   }

@@ -110,8 +110,7 @@ TEST_CASE("products of a recurrent layer by hand", "[architectures][recurrent][f
   CHECK(forward_per_token(R"({"model_type": "qwen3_5_text", "hidden_size": 8, "num_hidden_layers": 1, "vocab_size": 32,
       "intermediate_size": 16, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 16,
       "linear_num_key_heads": 1, "linear_num_value_heads": 2, "linear_key_head_dim": 4,
-      "linear_value_head_dim": 4})") ==
-        2 * (128 + 64 + 32 + 64 + 96 + 64 + 384 + 256));
+      "linear_value_head_dim": 4})") == 2 * (128 + 64 + 32 + 64 + 96 + 64 + 384 + 256));
   // Three projections 8 x 8, convolution 8 x 4, two gates of 2 blocks 4 x 4, no product in the recurrence, MLP
   // 3 x 8 x 16, head 8 x 32.
   CHECK(forward_per_token(R"({"model_type": "recurrent_gemma", "hidden_size": 8, "num_hidden_layers": 1,

@@ -21,7 +21,8 @@ Device device_of(double gib) {
 }
 
 FitReport fit(double gib, std::vector<GivenOption> options) {
-  static const ModelSource model = model_from_json(R"({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 5632,
+  static const ModelSource model =
+      model_from_json(R"({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 5632,
     "num_hidden_layers": 22, "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 32000,
     "max_position_embeddings": 2048, "tie_word_embeddings": false})");
   const Device device = device_of(gib);

@@ -15,12 +15,14 @@ constexpr Count batch = 2, seq = 256, hidden = 512, heads = 8;
 
 // A GPT of so many layers with dropout everywhere.
 ModelSource gpt(Count layers) {
-  return model_from_json(R"({"model_type": "gpt2", "n_embd": 512, "n_head": 8, "n_positions": 256, "vocab_size": 999, "n_layer": )" +
-                         std::to_string(layers) + "}");
+  return model_from_json(
+      R"({"model_type": "gpt2", "n_embd": 512, "n_head": 8, "n_positions": 256, "vocab_size": 999, "n_layer": )" +
+      std::to_string(layers) + "}");
 }
 
 ModelSource llama() {
-  return model_from_json(R"({"model_type": "llama", "hidden_size": 256, "intermediate_size": 688, "num_hidden_layers": 6,
+  return model_from_json(
+      R"({"model_type": "llama", "hidden_size": 256, "intermediate_size": 688, "num_hidden_layers": 6,
     "num_attention_heads": 8, "num_key_value_heads": 2, "vocab_size": 5000, "tie_word_embeddings": true})");
 }
 
@@ -37,14 +39,15 @@ Report run(const ModelSource& model, std::vector<GivenOption> options) {
 Count kept_by_layer(const char* recompute) {
   const std::vector<GivenOption> options{
       {"implementation", "megatron"}, {"attention", "eager"}, {"precision", "bf16"}, {"recompute", recompute}};
-  return run(gpt(4), options).memory.saved_for_backward->value() - run(gpt(3), options).memory.saved_for_backward->value();
+  return run(gpt(4), options).memory.saved_for_backward->value() -
+         run(gpt(3), options).memory.saved_for_backward->value();
 }
 
 }  // namespace
 
 TEST_CASE("a layer keeps what Korthikanti et al. publish", "[memory]") {
-  // arXiv:2205.05198, Table 2: s b h (34 + 5 a s / h), 34 s b h and 2 s b h. The paper leaves out the mean and the scale
-  // of each of the two norms: 4 float32 a token.
+  // arXiv:2205.05198, Table 2: s b h (34 + 5 a s / h), 34 s b h and 2 s b h. The paper leaves out the mean and the
+  // scale of each of the two norms: 4 float32 a token.
   const Count sbh = seq * batch * hidden, norms = 4 * 4 * seq * batch;
   CHECK(kept_by_layer("none") == 34 * sbh + 5 * heads * seq * seq * batch + norms);
   CHECK(kept_by_layer("selective") == 34 * sbh + norms);
@@ -52,13 +55,17 @@ TEST_CASE("a layer keeps what Korthikanti et al. publish", "[memory]") {
 }
 
 TEST_CASE("a llama layer of fused kernels keeps 34 bytes per token and hidden unit", "[memory]") {
-  // Llama-3-8B's proportions, 16 bit: norms 2 x (2 + 2), q 2, k and v 0.5 each, attention 2, gate, up and product 3 x 7.
+  // Llama-3-8B's proportions, 16 bit: norms 2 x (2 + 2), q 2, k and v 0.5 each, attention 2, gate, up and product 3
+  // x 7.
   const auto with_layers = [](Count layers) {
-    return run(model_from_json(R"({"model_type": "llama", "hidden_size": 512, "intermediate_size": 1792, "num_attention_heads": 4,
-      "num_key_value_heads": 1, "vocab_size": 999, "tie_word_embeddings": false, "num_hidden_layers": )" + std::to_string(layers) + "}"),
+    return run(model_from_json(
+                   R"({"model_type": "llama", "hidden_size": 512, "intermediate_size": 1792, "num_attention_heads": 4,
+      "num_key_value_heads": 1, "vocab_size": 999, "tie_word_embeddings": false, "num_hidden_layers": )" +
+                   std::to_string(layers) + "}"),
                {{"implementation", "fused"}, {"attention", "flash"}, {"precision", "bf16"}});
   };
-  const Count layer = with_layers(4).memory.saved_for_backward->value() - with_layers(3).memory.saved_for_backward->value();
+  const Count layer =
+      with_layers(4).memory.saved_for_backward->value() - with_layers(3).memory.saved_for_backward->value();
   // Besides: a float32 a token for each norm, and one a head and token of the kernel's; 24 bytes of its random state.
   CHECK(layer == 34 * seq * batch * 512 + (2 + 4) * 4 * seq * batch + 24);
 }
@@ -69,8 +76,11 @@ TEST_CASE("parts of every phase add up and the peak is the largest", "[memory]")
       for (const char* precision : {"fp32", "bf16", "amp-bf16", "bf16-master-fp32-grads"})
         for (const char* accumulate : {"1", "4"}) {
           INFO(implementation << " " << recompute << " " << precision << " " << accumulate);
-          const Report report = run(llama(), {{"implementation", implementation}, {"recompute", recompute}, {"precision", precision},
-                                              {"accumulate", accumulate}, {"attention", "eager"}});
+          const Report report = run(llama(), {{"implementation", implementation},
+                                              {"recompute", recompute},
+                                              {"precision", precision},
+                                              {"accumulate", accumulate},
+                                              {"attention", "eager"}});
           Bytes largest;
           for (const PhaseReport& phase : report.memory.phases) {
             Bytes sum;
@@ -88,7 +98,8 @@ TEST_CASE("recomputing more keeps less", "[memory]") {
   for (const char* attention : {"eager", "flash"}) {
     INFO(attention);
     const auto kept = [&](const char* recompute) {
-      const Report report = run(gpt(4), {{"attention", attention}, {"precision", "bf16"}, {"recompute", recompute}, {"dropout", "0"}});
+      const Report report =
+          run(gpt(4), {{"attention", attention}, {"precision", "bf16"}, {"recompute", recompute}, {"dropout", "0"}});
       return *report.memory.saved_for_backward;
     };
     CHECK(kept("full") <= kept("selective"));
@@ -100,7 +111,8 @@ TEST_CASE("a longer sequence never needs less", "[memory]") {
   for (const char* attention : {"eager", "flash"}) {
     Bytes before;
     for (Count length = 1; length <= 300; length += 13) {
-      const Report report = run(llama(), {{"attention", attention}, {"precision", "bf16"}, {"seq", std::to_string(length)}});
+      const Report report =
+          run(llama(), {{"attention", attention}, {"precision", "bf16"}, {"seq", std::to_string(length)}});
       INFO(attention << " " << length);
       CHECK(report.memory.peak >= before);
       before = report.memory.peak;
@@ -109,7 +121,8 @@ TEST_CASE("a longer sequence never needs less", "[memory]") {
 }
 
 TEST_CASE("accumulated gradients are there from the start", "[memory]") {
-  const Report one = run(llama(), {{"precision", "fp32"}}), two = run(llama(), {{"precision", "fp32"}, {"accumulate", "2"}});
+  const Report one = run(llama(), {{"precision", "fp32"}}),
+               two = run(llama(), {{"precision", "fp32"}, {"accumulate", "2"}});
   const auto forward = [](const Report& report) { return report.memory.phases.front().peak; };
   CHECK(forward(two) == forward(one) + one.memory.gradients);
 }

@@ -8,13 +8,15 @@ using namespace llmcalc::test;
 namespace {
 
 // V = 4096, H = 128: 32 times as many logits as hidden states. 512 tokens.
-const char* const config = R"({"model_type": "llama", "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2,
+const char* const config =
+    R"({"model_type": "llama", "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2,
   "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 4096, "tie_word_embeddings": false})";
 constexpr Count tokens = 512, vocabulary = 4096, hidden = 128;
 
 Report with_loss(const char* loss, const char* precision) {
   static const ModelSource model = model_from_json(config);
-  return estimated(model, {{"batch", "2"}, {"seq", "256"}, {"precision", precision}, {"loss", loss}, {"attention", "flash"}});
+  return estimated(model,
+                   {{"batch", "2"}, {"seq", "256"}, {"precision", precision}, {"loss", loss}, {"attention", "flash"}});
 }
 
 Count saved(const Report& report) { return report.memory.saved_for_backward->value(); }
@@ -38,7 +40,8 @@ TEST_CASE("the fused loss keeps two gradients instead", "[memory]") {
 }
 
 TEST_CASE("chunks compute the head once more, the fused loss does not", "[memory]") {
-  const Report plain = with_loss("plain", "bf16"), chunked = with_loss("chunked:4", "bf16"), fused = with_loss("fused", "bf16");
+  const Report plain = with_loss("plain", "bf16"), chunked = with_loss("chunked:4", "bf16"),
+               fused = with_loss("fused", "bf16");
   const Flops head = Flops(2) * (tokens * vocabulary * hidden);
   CHECK(plain.flops->model == chunked.flops->model);
   CHECK(plain.flops->model == fused.flops->model);

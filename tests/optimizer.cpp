@@ -47,7 +47,8 @@ TEST_CASE("a fused step has its counters on the device", "[memory]") {
   const Value configs = read_json(reference_text("optimizer_configs.json"), "optimizer_configs.json");
   const ModelSource model = model_from(named(configs, "llama-tiny"));
   const auto states = [&](const char* step) {
-    return estimated(model, {{"batch", "1"}, {"seq", "16"}, {"precision", "fp32"}, {"optimizer-step", step}}).memory.optimizer_states;
+    return estimated(model, {{"batch", "1"}, {"seq", "16"}, {"precision", "fp32"}, {"optimizer-step", step}})
+        .memory.optimizer_states;
   };
   CHECK(states("fused") - states("foreach") == Bytes(120));  // 30 tensors x 4 B
 }
@@ -65,12 +66,21 @@ TEST_CASE("temporaries of a step are those alive in torch's step functions", "[m
     const char* name;
     Count foreach_all, single, left, read, written;
   };
-  const Expected all[] = {
-      {"sgd", 0, 0, 0, 2, 1},           {"sgd-momentum", 0, 0, 0, 5, 3}, {"sgd-nesterov", 0, 1, 0, 7, 4},
-      {"adam", 1, 2, 1, 11, 7},         {"adamw", 1, 2, 1, 12, 8},       {"adamw-amsgrad", 1, 2, 1, 14, 9},
-      {"nadam", 1, 2, 1, 14, 8},        {"radam", 1, 5, 0, 13, 9},       {"adamax", 1, 1, 0, 10, 6},
-      {"adagrad", 2, 1, 1, 8, 5},       {"adadelta", 2, 2, 1, 16, 11},   {"rmsprop", 1, 1, 1, 8, 5},
-      {"rmsprop-momentum", 1, 1, 1, 11, 7}, {"rmsprop-centered", 1, 1, 1, 12, 7}, {"asgd", 1, 0, 0, 8, 4}};
+  const Expected all[] = {{"sgd", 0, 0, 0, 2, 1},
+                          {"sgd-momentum", 0, 0, 0, 5, 3},
+                          {"sgd-nesterov", 0, 1, 0, 7, 4},
+                          {"adam", 1, 2, 1, 11, 7},
+                          {"adamw", 1, 2, 1, 12, 8},
+                          {"adamw-amsgrad", 1, 2, 1, 14, 9},
+                          {"nadam", 1, 2, 1, 14, 8},
+                          {"radam", 1, 5, 0, 13, 9},
+                          {"adamax", 1, 1, 0, 10, 6},
+                          {"adagrad", 2, 1, 1, 8, 5},
+                          {"adadelta", 2, 2, 1, 16, 11},
+                          {"rmsprop", 1, 1, 1, 8, 5},
+                          {"rmsprop-momentum", 1, 1, 1, 11, 7},
+                          {"rmsprop-centered", 1, 1, 1, 12, 7},
+                          {"asgd", 1, 0, 0, 8, 4}};
   const Bytes p(512 * 512 * 4);
   for (const Expected& e : all) {
     INFO(e.name);
@@ -94,7 +104,8 @@ TEST_CASE("muon steps the layers' matrices, AdamW the rest", "[memory]") {
   CHECK(cost("muon", {256, 384}).states == Bytes(256 * 384 * 4));
   CHECK(cost("muon", {256, 384}, DType::float32, Role::embedding).states == Bytes(256 * 384 * 8));
   CHECK(cost("muon", {500}).states == Bytes(500 * 8));
-  // Update, bfloat16 iterate and successor, two squares: measured 3 and 5 times a square tensor in float32 and bfloat16.
+  // Update, bfloat16 iterate and successor, two squares: measured 3 and 5 times a square tensor in float32 and
+  // bfloat16.
   CHECK(cost("muon", {512, 512}).single_temporaries == Bytes(3 * 512 * 512 * 4));
   CHECK(cost("muon", {512, 512}, DType::bfloat16).single_temporaries == Bytes(5 * 512 * 512 * 2));
 }

@@ -1,6 +1,6 @@
 // Which tensors are this big.
-#include "core/resolve.hpp"
 #include "core/size_search.hpp"
+#include "core/resolve.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/estimates.hpp"
 
@@ -12,7 +12,8 @@ namespace {
 constexpr Count mib = Count{1} << 20;
 
 SizeAnswer find(Bytes size, double tolerance) {
-  static const ModelSource model = model_from_json(R"({"model_type": "llama", "hidden_size": 7168, "intermediate_size": 20480,
+  static const ModelSource model =
+      model_from_json(R"({"model_type": "llama", "hidden_size": 7168, "intermediate_size": 20480,
     "num_hidden_layers": 60, "num_attention_heads": 56, "num_key_value_heads": 8, "vocab_size": 64000,
     "tie_word_embeddings": false})");
   RunOptions options;
@@ -25,7 +26,8 @@ SizeAnswer find(Bytes size, double tolerance) {
 
 bool has(const SizeAnswer& answer, const Dims& shape, DType dtype) {
   for (const SizeMatch& match : answer.matches)
-    if (match.tensors.size() == 1 && match.tensors.front().shape == shape && match.tensors.front().dtype == dtype) return true;
+    if (match.tensors.size() == 1 && match.tensors.front().shape == shape && match.tensors.front().dtype == dtype)
+      return true;
   return false;
 }
 

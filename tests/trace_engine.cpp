@@ -57,8 +57,8 @@ TEST_CASE("after backward only the gradients are left") {
 }
 
 TEST_CASE("a gradient that arrives twice is summed in place, unless the first is a view") {
-  // One row times a large square weight, twice: the weight's gradients outweigh everything else. Through `linear`, which
-  // multiplies by the weight's transpose, they arrive as transposed views; through `mm` as they are.
+  // One row times a large square weight, twice: the weight's gradients outweigh everything else. Through `linear`,
+  // which multiplies by the weight's transpose, they arrive as transposed views; through `mm` as they are.
   const Count n = 64, weight_bytes = n * n * 4;
   const auto peak = [&](bool as_view) {
     Trace t({}, {leaf({1, n}), leaf({n, n})});
@@ -100,7 +100,8 @@ TEST_CASE("a checkpointed region keeps its input and runs again, up to its last 
     y = {};
     const Count kept = kept_bytes(t);
     run_backward(t, std::move(loss));
-    return std::tuple(kept, product_flops(t, Pass::recompute), product_flops(t, Pass::backward), live(t, Part::gradients));
+    return std::tuple(kept, product_flops(t, Pass::recompute), product_flops(t, Pass::backward),
+                      live(t, Part::gradients));
   };
   const auto [kept, recomputed, backward, gradients] = run(true);
   const auto [kept_plain, recomputed_plain, backward_plain, gradients_plain] = run(false);

@@ -1,5 +1,5 @@
-// What each operation keeps for its backward pass. The expectations are PyTorch's tools/autograd/derivatives.yaml read by
-// a person; whole models are held against measured bytes in the reference rows.
+// What each operation keeps for its backward pass. The expectations are PyTorch's tools/autograd/derivatives.yaml read
+// by a person; whole models are held against measured bytes in the reference rows.
 #include "core/ops/attention.hpp"
 #include "core/ops/cast.hpp"
 #include "core/ops/data.hpp"
@@ -148,9 +148,11 @@ TEST_CASE("fused attention keeps q, k, v, the output and a float32 a query") {
   const Count batch = 2, heads = 4, kv_heads = 2, length = 40, size = 16;
   const Count q_bytes = batch * heads * length * size * 2, kv_bytes = batch * kv_heads * length * size * 2;
   const auto keeps = [&](AttentionKernel kernel) {
-    Trace t({}, {leaf({batch, heads, length, size}, DType::bfloat16), leaf({batch, kv_heads, length, size}, DType::bfloat16)});
+    Trace t({}, {leaf({batch, heads, length, size}, DType::bfloat16),
+                 leaf({batch, kv_heads, length, size}, DType::bfloat16)});
     const Tensor q = mul(t, t.parameter(0), 1.0), k = mul(t, t.parameter(1), 1.0), v = mul(t, t.parameter(1), 1.0);
-    const Tensor out = fused_attention(t, kernel, q, k, v, nullptr, ScorePairs{2 * length * length, length * length, 0});
+    const Tensor out =
+        fused_attention(t, kernel, q, k, v, nullptr, ScorePairs{2 * length * length, length * length, 0});
     return kept_bytes(t);
   };
   const Count log_sums = batch * heads * length * 4;

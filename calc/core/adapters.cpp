@@ -9,14 +9,16 @@
 namespace llmcalc {
 namespace {
 
-constexpr Count nf4_block = 64;      // weights that share a maximum
-constexpr Count scale_block = 256;   // maxima that share a float32 scale
+constexpr Count nf4_block = 64;     // weights that share a maximum
+constexpr Count scale_block = 256;  // maxima that share a float32 scale
 
 std::vector<std::string> pieces_of(const std::string& text, char separator) {
   std::vector<std::string> pieces{""};
   for (const char c : text) {
-    if (c == separator) pieces.emplace_back();
-    else pieces.back() += c;
+    if (c == separator)
+      pieces.emplace_back();
+    else
+      pieces.back() += c;
   }
   return pieces;
 }
@@ -50,9 +52,8 @@ bool names(const std::string& target, const std::string& module) {
 
 bool is_target(const LoraOptions& lora, const Parameter& p) {
   if (!is_linear(p)) return false;
-  return lora.targets.empty() || std::any_of(lora.targets.begin(), lora.targets.end(), [&](const std::string& target) {
-           return names(target, module_of(p));
-         });
+  return lora.targets.empty() || std::any_of(lora.targets.begin(), lora.targets.end(),
+                                             [&](const std::string& target) { return names(target, module_of(p)); });
 }
 
 void check_targets(const Parameters& parameters, const LoraOptions& lora) {
@@ -62,7 +63,9 @@ void check_targets(const Parameters& parameters, const LoraOptions& lora) {
   for (const std::string& target : lora.targets) {
     const bool found = std::any_of(parameters.all().begin(), parameters.all().end(),
                                    [&](const Parameter& p) { return is_linear(p) && names(target, module_of(p)); });
-    if (!found) throw Error(Exit::bad_input, "--lora: no linear of this model is called " + in_quotes(target), "it has " + join(known));
+    if (!found)
+      throw Error(Exit::bad_input, "--lora: no linear of this model is called " + in_quotes(target),
+                  "it has " + join(known));
   }
 }
 
@@ -87,7 +90,8 @@ LoraOptions read_lora(const std::string& option, const std::string& text) {
     const std::string value = equals == std::string::npos ? piece : piece.substr(equals + 1);
     if (key == "r" || key == "rank") {
       const Parsed<Count> rank = parse_count(value);
-      if (!rank || *rank < 1 || equals == std::string::npos) refuse(option, "the rank must be a whole number of at least 1");
+      if (!rank || *rank < 1 || equals == std::string::npos)
+        refuse(option, "the rank must be a whole number of at least 1");
       lora.rank = *rank;
     } else if (key == "dropout") {
       const Parsed<double> rate = parse_number(value);
@@ -149,10 +153,12 @@ void freeze(Parameters& parameters, const std::vector<std::string>& parts) {
       found = true;
     }
     if (part == "head" && parameters.head_is_tied)
-      throw Error(Exit::bad_input, "--freeze head: this model's head is its embedding", "--freeze embedding freezes both");
+      throw Error(Exit::bad_input, "--freeze head: this model's head is its embedding",
+                  "--freeze embedding freezes both");
     if (!found)
       throw Error(Exit::bad_input, "--freeze: no parameter of this model is called " + in_quotes(part),
-                  "embedding, positions, head, norms, attention, mlp, layers, or a piece of a name that llmcalc params --tensors lists");
+                  "embedding, positions, head, norms, attention, mlp, layers, or a piece of a name that llmcalc params "
+                  "--tensors lists");
   }
 }
 

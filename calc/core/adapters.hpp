@@ -1,8 +1,8 @@
 // What is trained of a model: frozen parts, low-rank adapters (LoRA), a base packed in 4 bits (QLoRA).
 //
 // Adapters are those of PEFT: beside a frozen linear weight (out, in) two matrices A (r, in) and B (out, r), and
-// y = W x + s B A dropout(x). 4-bit weights are bitsandbytes': NF4 in blocks of 64, the maxima of blocks in 8 bits with a
-// float32 scale for every 256 of them (double quantisation); embedding, head and norms stay as they are.
+// y = W x + s B A dropout(x). 4-bit weights are bitsandbytes': NF4 in blocks of 64, the maxima of blocks in 8 bits with
+// a float32 scale for every 256 of them (double quantisation); embedding, head and norms stay as they are.
 #pragma once
 
 #include <memory>

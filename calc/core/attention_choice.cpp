@@ -47,20 +47,24 @@ std::string why_not(AttentionKernel kernel, const AttentionTraits& traits, DType
   if (kernel == AttentionKernel::eager) return {};
   if (!traits.why_not_fused.empty()) return traits.why_not_fused;
   const bool sixteen_bit = size_of(operands) == Bytes(2);
-  const std::string sizes = std::to_string(traits.qk_size) + (traits.qk_size == traits.v_size ? "" : " and " + std::to_string(traits.v_size));
+  const std::string sizes =
+      std::to_string(traits.qk_size) + (traits.qk_size == traits.v_size ? "" : " and " + std::to_string(traits.v_size));
   const Count alignment = sixteen_bit ? sixteen_bit_alignment : float32_alignment;
   const bool aligned = traits.qk_size % alignment == 0 && traits.v_size % alignment == 0;
   switch (kernel) {
     case AttentionKernel::flash:
       if (!sixteen_bit) return "flash attention wants 16-bit operands, not " + std::string(name_of(operands));
-      if (masked) return "flash attention takes no mask, and a window no longer than the sequence, or packing, needs one";
+      if (masked)
+        return "flash attention takes no mask, and a window no longer than the sequence, or packing, needs one";
       if (traits.qk_size != traits.v_size) return "flash attention wants q, k and v heads of one size, not " + sizes;
       if (traits.qk_size > flash_head_limit) return "flash attention takes heads of at most 256, not " + sizes;
       if (compute_capability && *compute_capability < flash_capability)
         return "flash attention needs compute capability 8.0 or newer";
       return {};
     case AttentionKernel::efficient:
-      if (!aligned) return "memory-efficient attention wants heads that are multiples of " + std::to_string(alignment) + ", not " + sizes;
+      if (!aligned)
+        return "memory-efficient attention wants heads that are multiples of " + std::to_string(alignment) + ", not " +
+               sizes;
       if (compute_capability && *compute_capability < efficient_capability)
         return "memory-efficient attention needs compute capability 5.0 or newer";
       return {};
@@ -78,8 +82,8 @@ std::string why_not(AttentionKernel kernel, const AttentionTraits& traits, DType
   return {};
 }
 
-AttentionChoice choose_attention(const std::string& named, const ModelInfo& model, const Job& job, const Precision& precision,
-                                 const Device* device) {
+AttentionChoice choose_attention(const std::string& named, const ModelInfo& model, const Job& job,
+                                 const Precision& precision, const Device* device) {
   const std::optional<double> capability = device ? device->compute_capability : std::nullopt;
   const DType operands = precision.autocast.value_or(precision.weight);
   // Why the kernel cannot run all layers that have (or have not) a mask.
@@ -115,7 +119,8 @@ AttentionChoice choose_attention(const std::string& named, const ModelInfo& mode
   if (reason(AttentionKernel::efficient, false).empty() && efficient_masked)
     return {AttentionKernel::efficient, AttentionKernel::efficient, why_no_flash};
   const std::string no_efficient = reason(AttentionKernel::efficient, false);
-  return {AttentionKernel::eager, AttentionKernel::eager, no_efficient.empty() ? reason(AttentionKernel::efficient, true) : no_efficient};
+  return {AttentionKernel::eager, AttentionKernel::eager,
+          no_efficient.empty() ? reason(AttentionKernel::efficient, true) : no_efficient};
 }
 
 }  // namespace llmcalc

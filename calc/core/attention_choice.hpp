@@ -22,9 +22,9 @@ struct AttentionChoice {
   std::string why;  // in words, for `auto`
 };
 
-// Resolves `named` ("auto", "flash", ...) for all kinds of layers of a model. Without a device, capability 8.0 or newer is
-// assumed. Throws Error(bad_input) with the reason when a kernel named outright cannot run.
-AttentionChoice choose_attention(const std::string& named, const ModelInfo& model, const Job& job, const Precision& precision,
-                                 const Device* device);
+// Resolves `named` ("auto", "flash", ...) for all kinds of layers of a model. Without a device, capability 8.0 or newer
+// is assumed. Throws Error(bad_input) with the reason when a kernel named outright cannot run.
+AttentionChoice choose_attention(const std::string& named, const ModelInfo& model, const Job& job,
+                                 const Precision& precision, const Device* device);
 
 }  // namespace llmcalc

@@ -86,8 +86,10 @@ Tensor Decoder::forward(Trace& t, const Job& job, std::uint64_t& loss_begins) co
     }
     hidden = finish(t, job, hidden);
     shared = {};  // the model's own forward function ends here; the head is its caller's
-    if (job.loss.kind == LossForm::Kind::plain) logits = head(t, job, hidden);
-    else last = hidden;
+    if (job.loss.kind == LossForm::Kind::plain)
+      logits = head(t, job, hidden);
+    else
+      last = hidden;
   }
   t.ledger.enter(Phase::loss);
   loss_begins = t.next_sequence();

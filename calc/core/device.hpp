@@ -13,7 +13,7 @@ namespace llmcalc {
 
 // What peaks are re-derived from: units x clock x FLOPs per clock of a rate class (rate_classes.hpp).
 struct ComputeUnits {
-  Count count = 0;                    // SMs, CUs, cores: what the rate class counts per
+  Count count = 0;  // SMs, CUs, cores: what the rate class counts per
   Hertz clock;
   std::optional<Hertz> vector_clock;  // of fp32 and fp64 where a vendor states those at another clock
   std::string rate_class;
@@ -30,14 +30,14 @@ struct MeasuredWorkload {
   bool noisy = false;
   Count samples = 0;
   Seconds median, p5, p95;
-  std::string variant;    // which code did it: openblas, vectorised, non-temporal, ...
-  std::string op;         // of a model's step: the operation ("addmm"); empty for the harness's own workloads
-  std::string operation;  // and where it stands: "layers.mlp.c_fc addmm forward"
-  Count times = 1;        // how often one step runs it
-  Count portion = 1;      // it was run on 1/portion of the data, and its time multiplied
-  std::string state;      // cold: nothing of it was in a cache; cached: all of it may have been
-  std::string stop;       // why sampling ended: settled, time up, interrupted
-  std::string problem;    // why it is not verified
+  std::string variant;          // which code did it: openblas, vectorised, non-temporal, ...
+  std::string op;               // of a model's step: the operation ("addmm"); empty for the harness's own workloads
+  std::string operation;        // and where it stands: "layers.mlp.c_fc addmm forward"
+  Count times = 1;              // how often one step runs it
+  Count portion = 1;            // it was run on 1/portion of the data, and its time multiplied
+  std::string state;            // cold: nothing of it was in a cache; cached: all of it may have been
+  std::string stop;             // why sampling ended: settled, time up, interrupted
+  std::string problem;          // why it is not verified
   Seconds minimum, cpu_median;  // cpu_median: of the slowest thread's own clock; 0 where there is none
   double noise = 0;             // half the 95 % interval of the median, as a share of it
   Count disturbed = 0;          // samples during which another program took the processor
@@ -54,8 +54,9 @@ struct Device {
   std::optional<Bytes> memory_visible;  // what the driver hands out
   std::optional<BytesPerSecond> memory_bandwidth;
   std::optional<Bytes> l2;
-  std::map<std::string, FlopsPerSecond> peak;  // dense, fp32 accumulate unless the key says otherwise: bf16, fp16, tf32, fp32, fp8, ...
-  std::map<std::string, std::string> waived;   // key -> why a stated figure rightly disagrees with the derived one
+  std::map<std::string, FlopsPerSecond>
+      peak;  // dense, fp32 accumulate unless the key says otherwise: bf16, fp16, tf32, fp32, fp8, ...
+  std::map<std::string, std::string> waived;  // key -> why a stated figure rightly disagrees with the derived one
   std::optional<BytesPerSecond> nvlink_per_direction;
   std::map<std::string, BytesPerSecond> other_links;  // per direction to all peers: xgmi, ici, roce, neuronlink
   std::optional<int> pcie_generation, pcie_lanes;

@@ -8,11 +8,13 @@
 
 namespace llmcalc {
 
+// clang-format off
 enum class DType : unsigned char {
   float64, float32, bfloat16, float16,
   float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu,
   int64, int32, int16, int8, uint64, uint8, boolean,
 };
+// clang-format on
 
 // Bytes of one element. Every type a tensor of the trace can have takes whole bytes.
 Bytes size_of(DType dtype);

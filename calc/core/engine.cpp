@@ -25,7 +25,8 @@ Tensor Trace::checkpoint(const Tensors& inputs, std::function<Tensor(Trace&, con
     detached.push_back(x);
     Storage& storage = *x.storage;
     if (storage.part == Part::temporaries || storage.part == Part::saved)
-      kept_.push_back({module_, Op::checkpoint, x.dtype, x.layout.shape, storage.bytes, Part::saved, !storage.kept_before, repeat_});
+      kept_.push_back({module_, Op::checkpoint, x.dtype, x.layout.shape, storage.bytes, Part::saved,
+                       !storage.kept_before, repeat_});
     storage.kept_before = true;
     frame->inputs.emplace_back(x);
   }

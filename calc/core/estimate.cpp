@@ -2,8 +2,8 @@
 
 #include "core/conventions.hpp"
 #include "core/fit.hpp"
-#include "core/passes/flops.hpp"
 #include "core/passes/device_memory.hpp"
+#include "core/passes/flops.hpp"
 #include "core/passes/inference.hpp"
 #include "core/passes/memory.hpp"
 #include "core/resolve.hpp"
@@ -62,11 +62,16 @@ std::optional<FlopsPerSecond> device_peak(const Device& device, const Precision&
 void add_scope(Report& report, const Resolved& resolved, const ModelSource& source, const Device* device) {
   std::vector<std::string>& scope = report.scope;
   if (source.read_as) scope.push_back("read as the family " + *source.read_as + ", because --as said so");
-  if (report.size_only) scope.push_back("only the size is known: no activations, no attention FLOPs, no peak; rules of thumb only");
+  if (report.size_only)
+    scope.push_back("only the size is known: no activations, no attention FLOPs, no peak; rules of thumb only");
   if (resolved.kv_bits) {
-    scope.push_back("inference: weights and the cache of keys and values; not the activations of the pass that fills it; FLOPs are of one forward pass over all tokens; no time");
+    scope.push_back(
+        "inference: weights and the cache of keys and values; not the activations of the pass that fills it; FLOPs are "
+        "of one forward pass over all tokens; no time");
   } else if (!report.size_only && device) {
-    scope.push_back("memory: tensors, the caching allocator's pool and an allowance for context and workspaces; not what kernels allocate for themselves");
+    scope.push_back(
+        "memory: tensors, the caching allocator's pool and an allowance for context and workspaces; not what kernels "
+        "allocate for themselves");
   }
   if (resolved.run.lora || resolved.run.qlora)
     scope.push_back("adapters: as PEFT makes them; under autocast the frozen base is held in the 16-bit dtype");
@@ -74,7 +79,8 @@ void add_scope(Report& report, const Resolved& resolved, const ModelSource& sour
     scope.push_back("memory is one replica's, unsharded; time assumes communication between the replicas hides");
   if (report.time && report.time->basis == "roofline")
     scope.push_back("time: from published rates, " + report.time->rates + "; no data loading, no communication");
-  if (report.cost && report.cost->energy_kwh) scope.push_back("energy: the board's power limit, without host and cooling");
+  if (report.cost && report.cost->energy_kwh)
+    scope.push_back("energy: the board's power limit, without host and cooling");
 }
 
 }  // namespace
@@ -89,10 +95,12 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
     report.model.status = std::string(name_of(source.architecture->status));
   }
   report.model.implementation_version = library_version;
-  for (const Fields::Assumed& assumed : source.assumed) report.model.assumed.push_back(assumed.key + " " + assumed.value);
+  for (const Fields::Assumed& assumed : source.assumed)
+    report.model.assumed.push_back(assumed.key + " " + assumed.value);
   report.run = resolved.run;
   if (device) {
-    report.device = Report::DeviceUsed{device->name, device->source, std::string(resolved.plan.precision->peak_key()), {}, resolved.run.gpus};
+    report.device = Report::DeviceUsed{
+        device->name, device->source, std::string(resolved.plan.precision->peak_key()), {}, resolved.run.gpus};
     if (const auto peak = device_peak(*device, *resolved.plan.precision)) report.device->peak = *peak;
   }
   add_parameters(report, source, resolved.plan);
@@ -106,13 +114,15 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
       const TracedStep step = infers ? trace_inference(*source.model, resolved.plan)
                                      : trace_step(*source.model, resolved.plan, &log, &optimizer_begins);
       const Count tokens = checked::multiply(resolved.run.batch, resolved.run.seq);
-      report.flops = count_flops(step.trace, resolved.counting, checked::multiply(resolved.run.accumulate, resolved.run.gpus), tokens);
+      report.flops = count_flops(step.trace, resolved.counting,
+                                 checked::multiply(resolved.run.accumulate, resolved.run.gpus), tokens);
       report.flops->convention = resolved.run.attention_flops;
       apply_convention(*report.flops, resolved.run.attention_flops, *source.model, resolved.plan.job, step.trace,
                        checked::multiply(resolved.run.accumulate, resolved.run.gpus));
       report.memory = infers ? inference_memory(*source.model, resolved.plan, *resolved.kv_bits) : account_memory(step);
-      add_device_memory(report.memory,
-                        infers ? report.memory.peak : simulate_reserved(*source.model, resolved.plan, log, optimizer_begins), device);
+      add_device_memory(
+          report.memory,
+          infers ? report.memory.peak : simulate_reserved(*source.model, resolved.plan, log, optimizer_begins), device);
       if (device) {
         if (device->usable_memory() > Bytes(0))
           report.fit = infers ? judge_inference(*source.model, resolved.plan, *resolved.kv_bits, report.memory, *device)

@@ -30,24 +30,28 @@ std::string percent_more(Flops before, Flops after) {
   return "+" + std::to_string(static_cast<int>(share + 0.5)) + " % FLOPs";
 }
 
-// One way to need less, and what it costs; `apply` says false where it changes nothing.
+// One way to need less, and what it costs.
 struct Change {
   std::string name, costs;
   std::function<void(StepPlan&)> apply;
-  bool counts_flops = false;  // the cost is what it computes once more
+  bool counts_flops = false;     // the cost is what it computes once more
+  bool eases_optimizer = false;  // also where the peak is the optimizer's step; the others ease activations alone
 };
 
 // The cheapest first.
-std::vector<Change> changes_for(const Model& model, const StepPlan& plan) {
+std::vector<Change> changes_for(const Model& model, const StepPlan& plan, const Device& device) {
   std::vector<Change> changes;
   if (plan.optimizer_step == OptimizerStep::foreach_ && !plan.optimizer->own_kernel) {
     if (plan.optimizer->has_fused)
-      changes.push_back({"--optimizer-step fused", "nothing", [](StepPlan& p) { p.optimizer_step = OptimizerStep::fused; }});
+      changes.push_back({"--optimizer-step fused", "nothing",
+                         [](StepPlan& p) { p.optimizer_step = OptimizerStep::fused; }, false, true});
     else
-      changes.push_back({"--optimizer-step single", "more kernel launches", [](StepPlan& p) { p.optimizer_step = OptimizerStep::single; }});
+      changes.push_back({"--optimizer-step single", "more kernel launches",
+                         [](StepPlan& p) { p.optimizer_step = OptimizerStep::single; }, false, true});
   }
   if (plan.job.loss.kind == LossForm::Kind::plain)
-    changes.push_back({"--loss fused", "another library's kernel", [](StepPlan& p) { p.job.loss = {LossForm::Kind::fused, 1}; }});
+    changes.push_back(
+        {"--loss fused", "another library's kernel", [](StepPlan& p) { p.job.loss = {LossForm::Kind::fused, 1}; }});
   if (plan.job.batch > 1) {
     const Count batch = plan.job.batch / 2, accumulate = plan.accumulate * ceil_div(plan.job.batch, batch);
     changes.push_back({"--batch " + std::to_string(batch) + " --accumulate " + std::to_string(accumulate),
@@ -58,47 +62,55 @@ std::vector<Change> changes_for(const Model& model, const StepPlan& plan) {
   }
   if (plan.job.recompute == Recompute::none) {
     if (plan.job.attention == AttentionKernel::eager)
-      changes.push_back({"--recompute selective", "", [](StepPlan& p) { p.job.recompute = Recompute::selective; }, true});
+      changes.push_back(
+          {"--recompute selective", "", [](StepPlan& p) { p.job.recompute = Recompute::selective; }, true});
     changes.push_back({"--recompute full", "", [](StepPlan& p) { p.job.recompute = Recompute::full; }, true});
   }
   if (plan.optimizer->name == std::string_view("adamw") || plan.optimizer->name == std::string_view("adam"))
-    changes.push_back({"--optimizer adamw-8bit", "moments rounded to 8 bits", [](StepPlan& p) {
-                         p.optimizer = optimizer_named("adamw-8bit");
-                       }});
-  if (plan.precision->weight == DType::float32)
-    changes.push_back({"--precision bf16", "weights and states rounded to 16 bits", [](StepPlan& p) { p.precision = precision_named("bf16"); }});
+    changes.push_back({"--optimizer adamw-8bit", "moments rounded to 8 bits",
+                       [](StepPlan& p) { p.optimizer = optimizer_named("adamw-8bit"); }, false, true});
+  if (plan.precision->weight == DType::float32 && (device.peak.empty() || device.peak.count("bf16") != 0))
+    changes.push_back({"--precision bf16", "weights and states rounded to 16 bits",
+                       [](StepPlan& p) { p.precision = precision_named("bf16"); }, false, true});
   constexpr Count usual_rank = 16;
   if (!plan.adapted) {
     for (const bool quantised : {false, true})
       changes.push_back({std::string(quantised ? "--qlora" : "--lora") + " r=16,targets=all-linear",
-                         quantised ? "trains adapters only, on a 4-bit base" : "trains adapters only", [&model, quantised](StepPlan& p) {
+                         quantised ? "trains adapters only, on a 4-bit base" : "trains adapters only",
+                         [&model, quantised](StepPlan& p) {
                            p.adapted = std::make_shared<Adapted>(
                                with_adapters(model.parameters, {usual_rank, 0, {}}, quantised, *p.precision));
-                         }});
+                         },
+                         false, true});
   }
   return changes;
 }
 
-std::vector<Advice> advise(const Model& model, const StepPlan& plan, Bytes peak, Bytes limit) {
+std::vector<Advice> advise(const Model& model, const StepPlan& plan, const MemoryReport& memory, const Device& device,
+                           Bytes limit) {
+  const Bytes peak = memory.peak;
   std::vector<Advice> advice;
   StepPlan together = plan;
   std::string names;
   Bytes least = peak;
   bool one_fits = false;
   int joined = 0;
-  for (const Change& change : changes_for(model, plan)) {
+  for (const Change& change : changes_for(model, plan, device)) {
+    // Fewer activations leave the optimizer's step as it is.
+    if (memory.peak_phase == Phase::optimizer && !change.eases_optimizer) continue;
     StepPlan changed = plan;
     change.apply(changed);
     const Bytes after = peak_bytes(model, changed);
     if (after >= peak) continue;
-    const std::string costs = change.counts_flops ? percent_more(executed(model, plan), executed(model, changed)) : change.costs;
+    const std::string costs =
+        change.counts_flops ? percent_more(executed(model, plan), executed(model, changed)) : change.costs;
     advice.push_back({change.name, peak - after, costs, after <= limit});
     one_fits = one_fits || after <= limit;
     // The changes that leave what is trained alone, one after another, until the job fits.
     const bool adapters = changed.adapted != plan.adapted;
     if (least <= limit || adapters) continue;
     change.apply(together);
-    least = peak_bytes(model, together);
+    least = joined == 0 ? after : peak_bytes(model, together);
     names += (names.empty() ? "" : " ") + change.name;
     ++joined;
   }
@@ -109,14 +121,15 @@ std::vector<Advice> advise(const Model& model, const StepPlan& plan, Bytes peak,
 // A sequence length changes which kernel can run (a window no longer than it needs a mask): only lengths for which the
 // plan's kernels stay what they are count.
 bool same_masks(const Model& model, const Job& a, const Job& b) {
-  return std::all_of(model.info.attention.begin(), model.info.attention.end(), [&](const AttentionTraits& traits) {
-    return needs_mask(a, traits) == needs_mask(b, traits);
-  });
+  return std::all_of(model.info.attention.begin(), model.info.attention.end(),
+                     [&](const AttentionTraits& traits) { return needs_mask(a, traits) == needs_mask(b, traits); });
 }
 
 }  // namespace
 
-Bytes peak_bytes(const Model& model, const StepPlan& plan) { return peak_of(trace_step(model, plan).trace.ledger).second; }
+Bytes peak_bytes(const Model& model, const StepPlan& plan) {
+  return peak_of(trace_step(model, plan).trace.ledger).second;
+}
 
 Count largest_fitting(const std::function<Bytes(Count)>& bytes, Bytes limit, Count most) {
   Count fits = 0, too_many = most + 1;
@@ -165,7 +178,8 @@ Limits judge(const MemoryReport& memory, const Device& device) {
     fit.verdict = surely ? Verdict::fits : Verdict::tight;
     if (pool > limits.tensors) {
       fit.headroom = limits.tensors.value() - memory.peak.value();
-      fit.note = "the allocator's pool would grow to " + format_gib(pool) + ": it has to give cached blocks back, which takes " +
+      fit.note = "the allocator's pool would grow to " + format_gib(pool) +
+                 ": it has to give cached blocks back, which takes " +
                  "time; expandable segments (PYTORCH_CUDA_ALLOC_CONF) keep it smaller";
     }
   }
@@ -178,6 +192,14 @@ FitReport judge_fit(const Model& model, const StepPlan& plan, const MemoryReport
   Limits limits = judge(memory, device);
   FitReport& fit = limits.report;
   if (limits.tensors < Bytes(0)) return fit;
+  const Bytes states =
+      memory.parameters + memory.gradients + memory.master_weights + memory.optimizer_states + memory.buffers;
+  if (states > limits.tensors) {
+    fit.max_batch = 0;
+    fit.note = "weights, gradients and optimizer states alone take " + format_gib(states) + ": no batch size helps";
+    fit.advice = advise(model, plan, memory, device, limits.tensors);
+    return fit;
+  }
   fit.max_batch = largest_fitting(
       [&](Count batch) {
         StepPlan changed = plan;
@@ -195,14 +217,12 @@ FitReport judge_fit(const Model& model, const StepPlan& plan, const MemoryReport
         },
         limits.tensors, model.info.max_seq);
   if (fit.verdict == Verdict::fits) return fit;
-  const Bytes states = memory.parameters + memory.gradients + memory.master_weights + memory.optimizer_states + memory.buffers;
-  if (states > limits.tensors)
-    fit.note = "weights, gradients and optimizer states alone take " + format_gib(states) + ": no batch size helps";
-  fit.advice = advise(model, plan, memory.peak, limits.tensors);
+  fit.advice = advise(model, plan, memory, device, limits.tensors);
   return fit;
 }
 
-FitReport judge_inference(const Model& model, const StepPlan& plan, Count kv_bits, const MemoryReport& memory, const Device& device) {
+FitReport judge_inference(const Model& model, const StepPlan& plan, Count kv_bits, const MemoryReport& memory,
+                          const Device& device) {
   Limits limits = judge(memory, device);
   FitReport& fit = limits.report;
   const Bytes weights = memory.parameters + memory.buffers;
@@ -210,10 +230,12 @@ FitReport judge_inference(const Model& model, const StepPlan& plan, Count kv_bit
     fit.note = "the weights alone take " + format_gib(weights) + ": no batch size or context helps";
     return fit;
   }
-  fit.max_batch = largest_fitting([&](Count batch) { return weights + kv_cache(model.info, plan.job.seq, kv_bits) * batch; },
-                                  limits.tensors, largest_batch_asked);
-  fit.max_seq = largest_fitting([&](Count seq) { return weights + kv_cache(model.info, seq, kv_bits) * plan.job.batch; },
-                                limits.tensors, model.info.max_seq > 0 ? model.info.max_seq : largest_context_asked);
+  fit.max_batch =
+      largest_fitting([&](Count batch) { return weights + kv_cache(model.info, plan.job.seq, kv_bits) * batch; },
+                      limits.tensors, largest_batch_asked);
+  fit.max_seq =
+      largest_fitting([&](Count seq) { return weights + kv_cache(model.info, seq, kv_bits) * plan.job.batch; },
+                      limits.tensors, model.info.max_seq > 0 ? model.info.max_seq : largest_context_asked);
   return fit;
 }
 

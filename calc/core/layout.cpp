@@ -258,8 +258,8 @@ Dims elementwise_strides(const Dims& shape, const Few<const Layout*, 4>& operand
     if (std::all_of(operands.begin(), operands.end(), [](const Layout* x) { return x->is_contiguous(); }))
       return contiguous_strides(shape);
     const Layout& first = *operands.front();
-    if (first.is_dense() && std::all_of(operands.begin(), operands.end(),
-                                        [&](const Layout* x) { return x->stride == first.stride; }))
+    if (first.is_dense() &&
+        std::all_of(operands.begin(), operands.end(), [&](const Layout* x) { return x->stride == first.stride; }))
       return first.stride;
   }
   Dims stride = shape;

@@ -10,7 +10,12 @@ namespace llmcalc {
 
 // What a storage is for. The parts of a peak are sums over these.
 enum class Part : unsigned char {
-  parameters, master_weights, optimizer_states, buffers, inputs, gradients,
+  parameters,
+  master_weights,
+  optimizer_states,
+  buffers,
+  inputs,
+  gradients,
   kv_cache,
   autocast_copies,  // low-precision copies of parameters
   saved,            // kept by a node for the backward pass

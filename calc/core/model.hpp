@@ -41,10 +41,10 @@ struct AttentionTraits {
   Count heads = 0, kv_heads = 0, qk_size = 0, v_size = 0;
   std::optional<Count> window;  // sliding window, in tokens
   bool causal = true;
-  std::string why_not_fused = {};  // not empty: the library has only its own form (soft-capped scores, sinks, ...)
-  bool always_masked = false;      // a mask is handed over even where the kernel's causal flag would do
-  std::optional<Count> chunk = {}; // attends within chunks of so many tokens
-  Count latent_cache = 0;          // elements a token that stand for k and v of all heads (latent attention)
+  std::string why_not_fused = {};   // not empty: the library has only its own form (soft-capped scores, sinks, ...)
+  bool always_masked = false;       // a mask is handed over even where the kernel's causal flag would do
+  std::optional<Count> chunk = {};  // attends within chunks of so many tokens
+  Count latent_cache = 0;           // elements a token that stand for k and v of all heads (latent attention)
 };
 
 struct ModelInfo {
@@ -61,8 +61,8 @@ class Model {
   Parameters parameters;
   ModelInfo info;
 
-  // Forward pass with the loss of next-token prediction for (batch, seq) token ids; the phase goes from forward to loss.
-  // Returns the loss; `loss_begins` receives the sequence number of the first node of the loss.
+  // Forward pass with the loss of next-token prediction for (batch, seq) token ids; the phase goes from forward to
+  // loss. Returns the loss; `loss_begins` receives the sequence number of the first node of the loss.
   virtual Tensor forward(Trace& t, const Job& job, std::uint64_t& loss_begins) const = 0;
 };
 
@@ -71,7 +71,7 @@ enum class Status : unsigned char { verified, counted, approximate };
 std::string_view name_of(Status status);
 
 struct Architecture {
-  std::string_view name;     // transformers' model_type
+  std::string_view name;  // transformers' model_type
   Status status;
   std::string_view summary;  // what sets it apart, in a few words
   std::unique_ptr<Model> (*build)(Fields& fields);

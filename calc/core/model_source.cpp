@@ -25,8 +25,9 @@ const Architecture* family_of(Fields& f, const std::optional<std::string>& as_fa
     return architecture;
   }
   if (named.empty()) {
-    f.error(key, "missing: the model's family",
-            "one of " + join(architecture_names(), "or") + "; a model known only by its size has `parameters:` instead");
+    f.error(
+        key, "missing: the model's family",
+        "one of " + join(architecture_names(), "or") + "; a model known only by its size has `parameters:` instead");
     return nullptr;
   }
   const Architecture* architecture = architecture_named(named);
@@ -76,8 +77,13 @@ ModelSource read_model(const Value& root, const std::string& source, bool yaml, 
       } catch (const Overflow& overflow) {
         diagnostics.error(f.place(""), std::string("the model is too large to count: ") + overflow.what());
       }
-      for (const Fields::Assumed& assumed : f.assumed())
-        if (assumed.key != "name" && assumed.key != "architecture") found.assumed.push_back(assumed);
+      for (Fields::Assumed assumed : f.assumed()) {
+        if (assumed.key == "name" || assumed.key == "architecture") continue;
+        // An absent head size is derived from the others.
+        if (assumed.key == "head_dim" && assumed.value == "none" && found.model && !found.model->info.attention.empty())
+          assumed.value = std::to_string(found.model->info.attention.front().qk_size);
+        found.assumed.push_back(std::move(assumed));
+      }
     }
   }
   if (found.architecture || only_size) report_unread(f, yaml, diagnostics);

@@ -88,7 +88,7 @@ struct CheckpointFrame {
   std::uint32_t references = 0;
   std::function<void(Trace&)> run;  // the region once more, on detached inputs
   std::vector<Kept> inputs;
-  int packed = 0;                // how many tensors the region's nodes keep
+  int packed = 0;                  // how many tensors the region's nodes keep
   std::vector<Tensor> recomputed;  // filled in order when the region runs again
   bool has_run = false;
   std::uint16_t module = 0;

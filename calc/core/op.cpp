@@ -5,6 +5,7 @@
 namespace llmcalc {
 namespace {
 
+// clang-format off
 constexpr std::array<std::string_view, static_cast<std::size_t>(Op::checkpoint) + 1> names{
     "mm", "addmm", "bmm", "baddbmm", "grouped_mm", "convolution", "scan", "attention", "attention_backward",
     "add", "sub", "mul", "div", "neg", "pow", "rsqrt", "sqrt", "exp", "log", "tanh", "sigmoid", "silu", "gelu", "relu",
@@ -13,6 +14,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Op::checkpoint) 
     "cat", "embedding", "gather", "scatter", "index", "topk", "sort", "cumsum", "nll_loss", "fused_cross_entropy",
     "optimizer",
     "view", "transpose", "expand", "slice", "split", "select", "permute", "accumulate", "checkpoint"};
+// clang-format on
 
 Flops attention_flops(Count flops_per_pair, const ScorePairs& pairs, AttentionCounting counting) {
   const Count twice = counting == AttentionCounting::full     ? pairs.full_twice
@@ -30,7 +32,8 @@ bool is_matrix_product(Op op) { return op <= Op::attention_backward; }
 Flops model_flops(const Launch& l, AttentionCounting counting) {
   if (l.flops_per_pair) return attention_flops(l.model_flops_per_pair, l.pairs, counting) * l.repeat;
   // A multiply-add is 2 FLOPs.
-  const Int128 macs = checked::multiply<Int128>(checked::multiply<Int128>(l.batch, l.m), checked::multiply<Int128>(l.n, l.k));
+  const Int128 macs =
+      checked::multiply<Int128>(checked::multiply<Int128>(l.batch, l.m), checked::multiply<Int128>(l.n, l.k));
   return Flops(checked::multiply<Int128>(2, macs)) * l.repeat;
 }
 

@@ -9,6 +9,7 @@
 
 namespace llmcalc {
 
+// clang-format off
 enum class Op : unsigned char {
   // matrix products, and the recurrence of a state-space or linear-attention layer
   mm, addmm, bmm, baddbmm, grouped_mm, convolution, scan, attention_forward, attention_backward,
@@ -22,6 +23,7 @@ enum class Op : unsigned char {
   // views: no kernel, but a node
   view, transpose, expand, slice, split, select, permute, accumulate, checkpoint,
 };
+// clang-format on
 
 std::string_view name_of(Op op);
 bool is_matrix_product(Op op);

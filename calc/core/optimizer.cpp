@@ -36,9 +36,7 @@ OptimizerCost times(const Multiples& m, const Dims& shape, DType dtype) {
 OptimizerCost none(const Dims&, DType, Role) { return {}; }
 
 // p -= lr * g, in place.
-OptimizerCost sgd(const Dims& shape, DType dtype, Role) {
-  return times({0, 0, 0, 0, 0, 2, 1, 2, 1}, shape, dtype);
-}
+OptimizerCost sgd(const Dims& shape, DType dtype, Role) { return times({0, 0, 0, 0, 0, 2, 1, 2, 1}, shape, dtype); }
 
 // One momentum buffer. As foreach: scale the buffers, add the gradients, subtract from the parameters.
 OptimizerCost sgd_momentum(const Dims& shape, DType dtype, Role) {
@@ -54,14 +52,10 @@ OptimizerCost sgd_nesterov(const Dims& shape, DType dtype, Role) {
 // (the square root and its quotient) one at a time, where the loop's variable holds it until the next is ready. Fused:
 // reads p, g, m, v and writes p, m, v. As foreach: lerp m (2 reads, 1 write); scale v (1, 1); addcmul v (2, 1); sqrt
 // (1, 1); divide (1, 1); add (1, 1); addcdiv (3, 1).
-OptimizerCost adam(const Dims& shape, DType dtype, Role) {
-  return times({2, 1, 1, 2, 1, 4, 3, 11, 7}, shape, dtype);
-}
+OptimizerCost adam(const Dims& shape, DType dtype, Role) { return times({2, 1, 1, 2, 1, 4, 3, 11, 7}, shape, dtype); }
 
 // Decoupled weight decay: one more pass over the parameters.
-OptimizerCost adamw(const Dims& shape, DType dtype, Role) {
-  return times({2, 1, 1, 2, 1, 4, 3, 12, 8}, shape, dtype);
-}
+OptimizerCost adamw(const Dims& shape, DType dtype, Role) { return times({2, 1, 1, 2, 1, 4, 3, 12, 8}, shape, dtype); }
 
 // The largest second moment so far is a state too.
 OptimizerCost adamw_amsgrad(const Dims& shape, DType dtype, Role) {
@@ -69,31 +63,21 @@ OptimizerCost adamw_amsgrad(const Dims& shape, DType dtype, Role) {
 }
 
 // Counters: step and the running product of the momentum schedule.
-OptimizerCost nadam(const Dims& shape, DType dtype, Role) {
-  return times({2, 2, 1, 2, 1, 4, 3, 14, 8}, shape, dtype);
-}
+OptimizerCost nadam(const Dims& shape, DType dtype, Role) { return times({2, 2, 1, 2, 1, 4, 3, 14, 8}, shape, dtype); }
 
 // One at a time, the update is a chain of products that all live in one expression.
-OptimizerCost radam(const Dims& shape, DType dtype, Role) {
-  return times({2, 1, 1, 5, 0, 4, 3, 13, 9}, shape, dtype);
-}
+OptimizerCost radam(const Dims& shape, DType dtype, Role) { return times({2, 1, 1, 5, 0, 4, 3, 13, 9}, shape, dtype); }
 
-OptimizerCost adamax(const Dims& shape, DType dtype, Role) {
-  return times({2, 1, 1, 1, 0, 4, 3, 10, 6}, shape, dtype);
-}
+OptimizerCost adamax(const Dims& shape, DType dtype, Role) { return times({2, 1, 1, 1, 0, 4, 3, 10, 6}, shape, dtype); }
 
 // As foreach, the gradient times its rate is a list beside the square roots.
-OptimizerCost adagrad(const Dims& shape, DType dtype, Role) {
-  return times({1, 1, 2, 1, 1, 3, 2, 8, 5}, shape, dtype);
-}
+OptimizerCost adagrad(const Dims& shape, DType dtype, Role) { return times({1, 1, 2, 1, 1, 3, 2, 8, 5}, shape, dtype); }
 
 OptimizerCost adadelta(const Dims& shape, DType dtype, Role) {
   return times({2, 1, 2, 2, 1, 4, 3, 16, 11}, shape, dtype);
 }
 
-OptimizerCost rmsprop(const Dims& shape, DType dtype, Role) {
-  return times({1, 1, 1, 1, 1, 3, 2, 8, 5}, shape, dtype);
-}
+OptimizerCost rmsprop(const Dims& shape, DType dtype, Role) { return times({1, 1, 1, 1, 1, 3, 2, 8, 5}, shape, dtype); }
 
 OptimizerCost rmsprop_momentum(const Dims& shape, DType dtype, Role) {
   return times({2, 1, 1, 1, 1, 4, 3, 11, 7}, shape, dtype);
@@ -104,9 +88,7 @@ OptimizerCost rmsprop_centered(const Dims& shape, DType dtype, Role) {
 }
 
 // Averages the parameters; its three scalars (eta, mu, step) are counted as counters.
-OptimizerCost asgd(const Dims& shape, DType dtype, Role) {
-  return times({1, 3, 1, 0, 0, 3, 2, 8, 4}, shape, dtype);
-}
+OptimizerCost asgd(const Dims& shape, DType dtype, Role) { return times({1, 3, 1, 0, 0, 3, 2, 8, 4}, shape, dtype); }
 
 // The sign of every step is worked out tensor by tensor even as foreach: there a mask (1 byte an element) and the
 // result of torch.where come on top for one tensor.
@@ -142,7 +124,8 @@ OptimizerCost muon(const Dims& shape, DType dtype, Role role) {
   OptimizerCost cost;
   cost.states = p;
   cost.single_temporaries = p + iterate * 2 + square * 2;
-  // Two lerps, the cast, the norm, the division; then per iteration X X^T, its square and a X + B X; then decay and update.
+  // Two lerps, the cast, the norm, the division; then per iteration X X^T, its square and a X + B X; then decay and
+  // update.
   cost.read = p * 7 + iterate * 3 + (iterate * 3 + square * 2) * iterations;
   cost.written = p * 4 + iterate * 2 + (iterate + square * 2) * iterations;
   cost.foreach_read = cost.read;
@@ -152,9 +135,7 @@ OptimizerCost muon(const Dims& shape, DType dtype, Role role) {
 }
 
 // Lion (Chen et al. 2023, arXiv:2302.06675): one momentum, and the sign of an interpolation as the update; one kernel.
-OptimizerCost lion(const Dims& shape, DType dtype, Role) {
-  return times({1, 0, 0, 0, 0, 3, 2, 3, 2}, shape, dtype);
-}
+OptimizerCost lion(const Dims& shape, DType dtype, Role) { return times({1, 0, 0, 0, 0, 3, 2, 3, 2}, shape, dtype); }
 
 // bitsandbytes (optim/optimizer.py, Optimizer2State; since 0.45 blocks of 256, before of 2048): tensors of fewer than
 // 4096 elements keep float32 moments; others one byte a moment, and a float32 maximum for every block of each. The two

@@ -13,11 +13,11 @@
 namespace llmcalc {
 
 enum class Role : unsigned char {
-  weight,          // everything else
-  embedding,       // the input token table
-  positions,       // another look-up table: positions, token types
-  head,            // the output projection
-  routed_expert,   // all experts of a layer in one tensor, or one expert's
+  weight,         // everything else
+  embedding,      // the input token table
+  positions,      // another look-up table: positions, token types
+  head,           // the output projection
+  routed_expert,  // all experts of a layer in one tensor, or one expert's
 };
 
 using ParameterId = std::int32_t;
@@ -26,21 +26,21 @@ struct Parameter {
   std::string name;  // inside its layer, or whole: "self_attn.q_proj.weight"
   Dims shape;
   Role role = Role::weight;
-  int layer_kind = -1;     // -1: outside the layers
+  int layer_kind = -1;  // -1: outside the layers
   bool trainable = true;
-  bool always_float32 = false;  // e.g. a router that stays in float32 in a 16-bit model
-  Count copies = 1;        // how many tensors of this name a layer has (an expert each)
+  bool always_float32 = false;       // e.g. a router that stays in float32 in a 16-bit model
+  Count copies = 1;                  // how many tensors of this name a layer has (an expert each)
   std::optional<DType> stored = {};  // overrides the precision recipe's weight dtype
-  bool quantised = false;  // stored in 4 bits (adapters.hpp)
+  bool quantised = false;            // stored in 4 bits (adapters.hpp)
 
   Count elements() const { return llmcalc::elements(shape) * copies; }
 };
 
 // Layers with the same tensors.
 struct LayerKind {
-  std::string name;         // "decoder", "dense", "moe"
-  std::string prefix;       // "model.layers."
-  std::vector<Count> layers;  // which ones
+  std::string name;                          // "decoder", "dense", "moe"
+  std::string prefix;                        // "model.layers."
+  std::vector<Count> layers;                 // which ones
   Count experts = 0, experts_per_token = 0;  // routed ones, for an MoE layer
 };
 
@@ -80,7 +80,8 @@ class Parameters {
 struct LinearWeights {
   ParameterId weight = -1, bias = -1;
 };
-LinearWeights add_linear(Parameters& p, const std::string& name, Count in, Count out, bool bias, Role role = Role::weight);
+LinearWeights add_linear(Parameters& p, const std::string& name, Count in, Count out, bool bias,
+                         Role role = Role::weight);
 
 // The counts of design.md 6 and of the contract.
 struct ParameterCounts {

@@ -15,11 +15,11 @@ struct Precision {
   std::string_view summary;
   DType weight;
   DType gradient;
-  std::optional<DType> master;    // a separate copy the optimizer steps
-  std::optional<DType> autocast;  // matrix products run in it under torch.autocast
-  DType compute;                  // of matrix products: picks the device's peak ...
-  bool tf32 = false;              // ... with float32 operands rounded to tf32 inside the kernel
-  bool gradients_persist = false; // gradients are a buffer of their own, kept between steps (Megatron's main_grad)
+  std::optional<DType> master;     // a separate copy the optimizer steps
+  std::optional<DType> autocast;   // matrix products run in it under torch.autocast
+  DType compute;                   // of matrix products: picks the device's peak ...
+  bool tf32 = false;               // ... with float32 operands rounded to tf32 inside the kernel
+  bool gradients_persist = false;  // gradients are a buffer of their own, kept between steps (Megatron's main_grad)
 
   // What the optimizer steps, and so what its states look like.
   DType stepped() const { return master.value_or(weight); }

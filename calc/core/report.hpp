@@ -57,16 +57,16 @@ struct MemoryReport {
   Bytes peak;
   std::optional<Phase> peak_phase;
   std::optional<Bytes> reserved, framework, device_total;
-  std::string framework_note;             // range and source of `framework`
-  std::vector<KeptRecord> kept;           // for --explain
-  std::vector<std::string> modules;       // names for kept[i].module
+  std::string framework_note;        // range and source of `framework`
+  std::vector<KeptRecord> kept;      // for --explain
+  std::vector<std::string> modules;  // names for kept[i].module
 };
 
 struct Advice {
   std::string change;  // "--recompute full"
   Bytes saves;
-  std::string costs;   // "+31 % FLOPs"
-  bool fits = false;   // whether the job fits with this change alone
+  std::string costs;  // "+31 % FLOPs"
+  bool fits = false;  // whether the job fits with this change alone
 };
 
 enum class Verdict : unsigned char { fits, tight, no };
@@ -81,7 +81,7 @@ struct FitReport {
 };
 
 struct TimeReport {
-  std::string basis;  // mfu | roofline | measured
+  std::string basis;                              // mfu | roofline | measured
   std::optional<Seconds> step, lower_bound_step;  // absent for a model known only by its size
   std::optional<std::pair<Seconds, Seconds>> band;
   double tokens_per_second = 0, mfu = 0, hfu = 0;
@@ -126,10 +126,10 @@ struct Report {
   std::optional<DeviceUsed> device;
   ResolvedRun run;
   ParameterCounts parameters;
-  bool size_only = false;           // a profile with `parameters:` alone
+  bool size_only = false;  // a profile with `parameters:` alone
   bool mixture_of_experts = false;
   std::optional<FlopsReport> flops;
-  Count rule_6nd_per_token = 0;     // 6 x total, or 6 x active for a mixture of experts
+  Count rule_6nd_per_token = 0;        // 6 x total, or 6 x active for a mixture of experts
   Count rule_bytes_per_parameter = 0;  // of weights, gradients, master copies and optimizer states
   Bytes rule_16n;
   MemoryReport memory;

@@ -49,7 +49,9 @@ std::string default_precision(const RunOptions& given, const Device* device, std
     return "bf16-master-fp32-grads";
   }
   if (given.mode == "infer") {
-    const char* const name = !device || has_peak(*device, "bf16") ? "bf16" : has_peak(*device, "fp16") ? "fp16-master" : "fp32";
+    const char* const name = !device || has_peak(*device, "bf16") ? "bf16"
+                             : has_peak(*device, "fp16")          ? "fp16-master"
+                                                                  : "fp32";
     assumed.push_back(std::string("precision ") + name + " (of the weights)");
     return name;
   }
@@ -58,7 +60,8 @@ std::string default_precision(const RunOptions& given, const Device* device, std
     return "amp-bf16";
   }
   const bool fp16 = has_peak(*device, "fp16");
-  assumed.push_back(fp16 ? "precision amp-fp16 (the device has no bf16)" : "precision fp32 (the device has no 16-bit peak)");
+  assumed.push_back(fp16 ? "precision amp-fp16 (the device has no bf16)"
+                         : "precision fp32 (the device has no 16-bit peak)");
   return fp16 ? "amp-fp16" : "fp32";
 }
 
@@ -78,7 +81,8 @@ void check_lengths(const ResolvedRun& run) {
   if (run.lengths.empty()) return;
   const Count sum = std::accumulate(run.lengths.begin(), run.lengths.end(), Count{0});
   if (sum != run.seq)
-    throw Error(Exit::bad_input, "--lengths add up to " + std::to_string(sum) + ", not to the sequence length " + std::to_string(run.seq));
+    throw Error(Exit::bad_input, "--lengths add up to " + std::to_string(sum) + ", not to the sequence length " +
+                                     std::to_string(run.seq));
 }
 
 void not_yet(const std::string& option, bool asked) {
@@ -103,8 +107,10 @@ void choose_trained(Resolved& r, const ModelSource& source) {
   if (run.freeze) {
     std::vector<std::string> parts{""};
     for (const char c : *run.freeze) {
-      if (c == ',') parts.emplace_back();
-      else parts.back() += c;
+      if (c == ',')
+        parts.emplace_back();
+      else
+        parts.back() += c;
     }
     freeze(adapted->parameters, parts);
   }
@@ -126,7 +132,10 @@ void refuse_training_options(const RunOptions& given) {
 // The cache of keys and values: as many bits an element as the weights, unless --kv-dtype says otherwise.
 void choose_cache(Resolved& r, const RunOptions& given) {
   const DType computes = r.plan.precision->autocast.value_or(r.plan.precision->weight);
-  r.run.kv_dtype = given.kv_dtype ? *given.kv_dtype : computes == DType::bfloat16 ? "bf16" : computes == DType::float16 ? "fp16" : "fp32";
+  r.run.kv_dtype = given.kv_dtype                ? *given.kv_dtype
+                   : computes == DType::bfloat16 ? "bf16"
+                   : computes == DType::float16  ? "fp16"
+                                                 : "fp32";
   r.plan.infers = true;
   r.kv_bits = kv_bits(*r.run.kv_dtype);
   if (!r.kv_bits) unknown("kv-dtype", *r.run.kv_dtype, {"fp32", "bf16", "fp16", "fp8", "int8", "fp4", "int4"});
@@ -143,7 +152,8 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   chosen("mode", run.mode, {"train", "infer"});
   if (source.model) {
     run.batch = or_assumed<Count>(given.batch, 1, "batch 1", assumed);
-    const Count seq = source.model->info.max_seq > 0 ? std::min(source.model->info.max_seq, longest_assumed_seq) : longest_assumed_seq;
+    const Count seq = source.model->info.max_seq > 0 ? std::min(source.model->info.max_seq, longest_assumed_seq)
+                                                     : longest_assumed_seq;
     run.seq = or_assumed<Count>(given.seq, seq, "seq " + std::to_string(seq), assumed);
   } else {
     run.batch = given.batch.value_or(1);
@@ -163,7 +173,8 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
     run.optimizer_step = "foreach";
     run.recompute = "none";
   } else {
-    if (given.kv_dtype) throw Error(Exit::bad_input, "--kv-dtype: a training job has no cache of keys and values", "--mode infer");
+    if (given.kv_dtype)
+      throw Error(Exit::bad_input, "--kv-dtype: a training job has no cache of keys and values", "--mode infer");
     run.optimizer = or_assumed(given.optimizer, "adamw", "optimizer", assumed);
     run.optimizer_step = or_assumed(given.optimizer_step, "foreach", "optimizer-step", assumed);
     run.recompute = or_assumed(given.recompute, "none", "recompute", assumed);
@@ -180,13 +191,16 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
 
   r.plan.precision = precision_named(run.precision);
   if (!r.plan.precision) unknown("precision", run.precision, precision_names());
-  if (given.precision && device && !device->peak.empty() && !has_peak(*device, std::string(r.plan.precision->peak_key()).c_str()))
+  if (given.precision && device && !device->peak.empty() &&
+      !has_peak(*device, std::string(r.plan.precision->peak_key()).c_str()))
     throw Error(Exit::bad_input,
-                "--precision " + run.precision + ": " + device->name + " states no " + std::string(r.plan.precision->peak_key()) + " peak",
+                "--precision " + run.precision + ": " + device->name + " states no " +
+                    std::string(r.plan.precision->peak_key()) + " peak",
                 has_peak(*device, "fp16") ? "it has fp16: --precision amp-fp16" : "--precision fp32");
   r.plan.optimizer = optimizer_named(run.optimizer);
   if (!r.plan.optimizer) unknown("optimizer", run.optimizer, optimizer_names());
-  r.plan.optimizer_step = static_cast<OptimizerStep>(chosen("optimizer-step", run.optimizer_step, {"foreach", "fused", "single"}));
+  r.plan.optimizer_step =
+      static_cast<OptimizerStep>(chosen("optimizer-step", run.optimizer_step, {"foreach", "fused", "single"}));
   if (r.plan.optimizer_step == OptimizerStep::fused && !r.plan.optimizer->has_fused && !r.plan.optimizer->own_kernel)
     throw Error(Exit::bad_input, "--optimizer-step fused: torch.optim has no fused CUDA kernel for " + run.optimizer,
                 "--optimizer-step foreach; sgd, adam and adamw have fused kernels");
@@ -197,7 +211,8 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   job.seq = run.seq;
   job.lengths = run.lengths;
   job.dropout = run.dropout;
-  job.implementation = static_cast<Implementation>(chosen("implementation", run.implementation, {"transformers", "fused", "megatron"}));
+  job.implementation =
+      static_cast<Implementation>(chosen("implementation", run.implementation, {"transformers", "fused", "megatron"}));
   job.recompute = static_cast<Recompute>(chosen("recompute", run.recompute, {"none", "selective", "full"}));
   job.loss = read_loss(run.loss);
   chosen("attention-flops", run.attention_flops, convention_names());
@@ -210,9 +225,10 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   not_yet("mtp", given.mtp);
 
   if (run.mfu && *run.mfu > 1)
-    throw Error(Exit::bad_input, "--mfu " + format_fixed(100 * *run.mfu, 1) + " %: more than the hardware can do",
-                "usual causes: a sparse peak (twice the dense one), a forgotten device count, all parameters of a mixture of "
-                "experts, hardware FLOPs taken for model FLOPs");
+    throw Error(
+        Exit::bad_input, "--mfu " + format_fixed(100 * *run.mfu, 1) + " %: more than the hardware can do",
+        "usual causes: a sparse peak (twice the dense one), a forgotten device count, all parameters of a mixture of "
+        "experts, hardware FLOPs taken for model FLOPs");
   if (run.mfu && *run.mfu <= 0) throw Error(Exit::bad_input, "--mfu must be above 0");
 
   if (source.model) {

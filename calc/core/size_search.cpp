@@ -18,8 +18,10 @@ class Candidates {
     if (tensor.bytes <= Bytes(0)) return;
     const auto key = std::make_tuple(tensor.name, to_string(tensor.shape), static_cast<int>(tensor.dtype));
     const auto [where, is_new] = known_.try_emplace(key, all_.size());
-    if (is_new) all_.push_back(std::move(tensor));
-    else all_[where->second].count = std::max(all_[where->second].count, tensor.count);
+    if (is_new)
+      all_.push_back(std::move(tensor));
+    else
+      all_[where->second].count = std::max(all_[where->second].count, tensor.count);
   }
   const std::vector<SizedTensor>& all() const { return all_; }
 
@@ -42,8 +44,10 @@ void add_parameters(Candidates& candidates, const Parameters& parameters, const 
     const auto of_dtype = [&](const char* what, DType dtype) {
       candidates.add({what + name, p.shape, dtype, size_of(dtype) * llmcalc::elements(p.shape), n});
     };
-    if (p.quantised) candidates.add({"4-bit weight " + name, p.shape, DType::uint8, packed_4bit(llmcalc::elements(p.shape)), n});
-    else of_dtype("weight ", p.always_float32 ? DType::float32 : p.stored.value_or(precision.weight));
+    if (p.quantised)
+      candidates.add({"4-bit weight " + name, p.shape, DType::uint8, packed_4bit(llmcalc::elements(p.shape)), n});
+    else
+      of_dtype("weight ", p.always_float32 ? DType::float32 : p.stored.value_or(precision.weight));
     if (!p.trainable) continue;
     of_dtype("gradient of ", p.always_float32 ? DType::float32 : precision.gradient);
     if (precision.master && !p.always_float32) of_dtype("master copy of ", *precision.master);
@@ -51,12 +55,13 @@ void add_parameters(Candidates& candidates, const Parameters& parameters, const 
 }
 
 void add_sums(Candidates& candidates, const MemoryReport& memory) {
-  const std::pair<const char*, Bytes> sums[] = {{"all weights", memory.parameters},
-                                                {"all gradients", memory.gradients},
-                                                {"all master copies", memory.master_weights},
-                                                {"all optimizer states", memory.optimizer_states},
-                                                {"all that autograd keeps", memory.saved_for_backward.value_or(Bytes())},
-                                                {"the autocast cache", memory.autocast_cache.value_or(Bytes())}};
+  const std::pair<const char*, Bytes> sums[] = {
+      {"all weights", memory.parameters},
+      {"all gradients", memory.gradients},
+      {"all master copies", memory.master_weights},
+      {"all optimizer states", memory.optimizer_states},
+      {"all that autograd keeps", memory.saved_for_backward.value_or(Bytes())},
+      {"the autocast cache", memory.autocast_cache.value_or(Bytes())}};
   for (const auto& [name, bytes] : sums) candidates.add({name, {}, DType::uint8, bytes, 1});
 }
 
@@ -79,7 +84,9 @@ class Search {
 
   SizeAnswer answer() {
     constexpr std::size_t nearest_shown = 3;
-    const auto closer = [](const SizeMatch& a, const SizeMatch& b) { return std::abs(a.deviation) < std::abs(b.deviation); };
+    const auto closer = [](const SizeMatch& a, const SizeMatch& b) {
+      return std::abs(a.deviation) < std::abs(b.deviation);
+    };
     SizeAnswer answer;
     answer.near = found_.empty();
     answer.matches = answer.near ? std::move(nearest_) : std::move(found_);

@@ -12,10 +12,10 @@ namespace llmcalc {
 
 // A tensor, or `count` alike taken together.
 struct SizedTensor {
-  std::string name;   // "layers.self_attn.softmax", "weight of lm_head"
-  Dims shape;         // empty for what is no tensor of its own (all optimizer states)
+  std::string name;  // "layers.self_attn.softmax", "weight of lm_head"
+  Dims shape;        // empty for what is no tensor of its own (all optimizer states)
   DType dtype = DType::float32;
-  Bytes bytes;        // of one
+  Bytes bytes;  // of one
   Count count = 1;
 
   Bytes total() const { return bytes * count; }
@@ -28,8 +28,9 @@ struct SizeMatch {
   double deviation = 0;  // from the size asked for, relative; 0: exact
 };
 
-// Up to `most` answers, simplest first: single tensors, then one of every layer together, then sums of two and of three.
-// `tolerance` is relative: 0 finds exact sizes only. `near` says whether nothing lay within it and these are the nearest.
+// Up to `most` answers, simplest first: single tensors, then one of every layer together, then sums of two and of
+// three. `tolerance` is relative: 0 finds exact sizes only. `near` says whether nothing lay within it and these are the
+// nearest.
 struct SizeAnswer {
   std::vector<SizeMatch> matches;
   bool near = false;

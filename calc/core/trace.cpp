@@ -86,7 +86,8 @@ Ref<Node> Trace::node(Op op, BackwardFn function, const Few<const Tensor*, 4>& i
       for (std::size_t j = 0; j < leaves_[id].size(); ++j)
         if (leaves_[id][j].storage == input.storage) fresh->inputs[i] = {leaf_nodes_[id][j], 0};
     } else {
-      // A detached input of a region that runs again: its gradient is not asked for, but its users keep what they would.
+      // A detached input of a region that runs again: its gradient is not asked for, but its users keep what they
+      // would.
       Ref<Node> nowhere(new Node);
       nowhere->op = Op::accumulate;
       fresh->inputs[i] = {nowhere, 0};
@@ -198,7 +199,8 @@ void Trace::leave_autocast() {
 }
 
 Tensor Trace::to_autocast(const Tensor& x) {
-  if (!autocast_on_ || !is_floating_point(x.dtype) || x.dtype == *settings.autocast || x.dtype == DType::float64) return x;
+  if (!autocast_on_ || !is_floating_point(x.dtype) || x.dtype == *settings.autocast || x.dtype == DType::float64)
+    return x;
   const bool cacheable = x.dtype == DType::float32 && x.requires_grad && x.parameter >= 0 && !x.is_view;
   if (cacheable) {
     const auto found = autocast_cache_.find(x.storage.get());

@@ -30,9 +30,9 @@ struct KeptRecord {
   Op op;
   DType dtype;
   Dims shape;
-  Bytes storage;     // bytes of the whole storage it pins
-  Part part;         // saved or autocast_copies; parameters, buffers and inputs are not recorded
-  bool first;        // the first time this storage is kept; only these add to the sum
+  Bytes storage;  // bytes of the whole storage it pins
+  Part part;      // saved or autocast_copies; parameters, buffers and inputs are not recorded
+  bool first;     // the first time this storage is kept; only these add to the sum
   Count repeat;
 };
 
@@ -47,15 +47,15 @@ struct AllocatedRecord {
 
 // Low-rank matrices beside a linear weight, or none (adapters.hpp).
 struct AdapterLeaf {
-  std::int32_t a = -1, b = -1;     // parameters (rank, in) and (out, rank)
+  std::int32_t a = -1, b = -1;  // parameters (rank, in) and (out, rank)
   double dropout = 0;
-  std::optional<DType> computes;   // a 4-bit weight is unpacked to this dtype for every product
+  std::optional<DType> computes;  // a 4-bit weight is unpacked to this dtype for every product
 };
 
 struct TraceSettings {
-  std::optional<DType> autocast;    // the low-precision dtype
-  bool gradients_exist = false;     // a later micro-batch of an accumulated step
-  bool fused_kernels = false;       // norms, gated activations and softmax as single kernels (ops/fused.hpp)
+  std::optional<DType> autocast;  // the low-precision dtype
+  bool gradients_exist = false;   // a later micro-batch of an accumulated step
+  bool fused_kernels = false;     // norms, gated activations and softmax as single kernels (ops/fused.hpp)
 };
 
 class Trace {
@@ -65,7 +65,7 @@ class Trace {
   TraceSettings settings;
   Ledger ledger;
   std::vector<AllocatedRecord>* made = nullptr;  // every allocation is written to it
-  std::vector<AdapterLeaf> adapters;  // by parameter; empty: there are none
+  std::vector<AdapterLeaf> adapters;             // by parameter; empty: there are none
 
   // ---- tensors
   // A new storage of that layout (its span must be dense from offset 0).
@@ -84,7 +84,8 @@ class Trace {
   void produced(const Ref<Node>& node, Tensor& output);  // `output` is the node's next output
 
   // ---- tape
-  Launch& launch(Op op, DType dtype, std::initializer_list<const Tensor*> read, std::initializer_list<const Tensor*> written);
+  Launch& launch(Op op, DType dtype, std::initializer_list<const Tensor*> read,
+                 std::initializer_list<const Tensor*> written);
   std::vector<Launch>& tape() { return tape_; }
   const std::vector<Launch>& tape() const { return tape_; }
   const std::vector<KeptRecord>& kept() const { return kept_; }
@@ -120,8 +121,8 @@ class Trace {
   // `x` in float32 where autocast is on and `x` is a 16-bit float.
   Tensor to_float32_under_autocast(const Tensor& x);
   bool autocast_on() const { return autocast_on_; }
-  void enter_autocast();  // nothing without settings.autocast
-  void leave_autocast();  // drops the cached copies
+  void enter_autocast();                                              // nothing without settings.autocast
+  void leave_autocast();                                              // drops the cached copies
   Bytes autocast_copies_at_exit() const { return autocast_copies_; }  // all that were alive then
 
   // Outside autocast for its lifetime.
@@ -175,7 +176,7 @@ class Trace {
 
   std::vector<LeafSpec> leaf_specs_;
   std::vector<int> instance_numbers_;
-  std::vector<std::vector<Tensor>> leaves_;     // [parameter][where its layer_instance stands in instance_numbers_]
+  std::vector<std::vector<Tensor>> leaves_;  // [parameter][where its layer_instance stands in instance_numbers_]
   std::vector<std::vector<Ref<Node>>> leaf_nodes_;
   std::vector<Launch> tape_;
   std::vector<KeptRecord> kept_;

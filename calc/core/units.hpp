@@ -11,8 +11,8 @@
 
 namespace llmcalc {
 
-using Count = std::int64_t;              // how many: elements, tokens, layers, heads
-__extension__ using Int128 = __int128;   // FLOPs of whole runs reach 10^26
+using Count = std::int64_t;             // how many: elements, tokens, layers, heads
+__extension__ using Int128 = __int128;  // FLOPs of whole runs reach 10^26
 
 // A count left its integer type. `what()` names the computation.
 class Overflow : public std::overflow_error {
@@ -130,7 +130,9 @@ inline Seconds operator/(Bytes moved, BytesPerSecond rate) { return Seconds(move
 inline FlopsPerSecond operator/(Flops work, Seconds time) { return FlopsPerSecond(work.as_double() / time.value()); }
 inline BytesPerSecond operator/(Bytes moved, Seconds time) { return BytesPerSecond(moved.as_double() / time.value()); }
 inline FlopsPerByte operator/(Flops work, Bytes moved) { return FlopsPerByte(work.as_double() / moved.as_double()); }
-inline FlopsPerByte operator/(FlopsPerSecond peak, BytesPerSecond rate) { return FlopsPerByte(peak.value() / rate.value()); }
+inline FlopsPerByte operator/(FlopsPerSecond peak, BytesPerSecond rate) {
+  return FlopsPerByte(peak.value() / rate.value());
+}
 
 // All digits of a count, exactly.
 std::string to_string(Int128 value);

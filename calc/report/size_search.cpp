@@ -19,7 +19,8 @@ std::string product(const SizedTensor& tensor) {
 
 std::string in_words(const SizedTensor& tensor) {
   if (tensor.shape.empty()) return tensor.name;
-  return tensor.name + " " + to_string(tensor.shape) + " " + std::string(name_of(tensor.dtype)) + ": " + product(tensor);
+  return tensor.name + " " + to_string(tensor.shape) + " " + std::string(name_of(tensor.dtype)) + ": " +
+         product(tensor);
 }
 
 std::string percent(double deviation) {
@@ -35,17 +36,20 @@ Json size_json(const std::string& asked, Bytes size, double tolerance, const Siz
     for (const SizedTensor& tensor : match.tensors) {
       Json one = Json::object().set("name", tensor.name);
       if (!tensor.shape.empty()) {
-        one.set("shape", std::vector<Count>(tensor.shape.begin(), tensor.shape.end())).set("dtype", name_of(tensor.dtype));
+        one.set("shape", std::vector<Count>(tensor.shape.begin(), tensor.shape.end()))
+            .set("dtype", name_of(tensor.dtype));
       }
       tensors.push(one.set("bytes", tensor.bytes).set("count", tensor.count));
     }
-    matches.push(Json::object().set("bytes", match.bytes).set("deviation", match.deviation).set("tensors", std::move(tensors)));
+    matches.push(
+        Json::object().set("bytes", match.bytes).set("deviation", match.deviation).set("tensors", std::move(tensors)));
   }
   Json json = Json::object().set("schema", "llmcalc.explain/1").set("asked", asked).set("size", size);
   return json.set("tolerance", tolerance).set("found", !answer.near).set("matches", std::move(matches));
 }
 
-Page size_page(const std::string& model, const std::string& asked, Bytes size, double tolerance, const SizeAnswer& answer) {
+Page size_page(const std::string& model, const std::string& asked, Bytes size, double tolerance,
+               const SizeAnswer& answer) {
   Page page;
   page.title(asked + " in " + model);
   const std::string within = tolerance > 0 ? " (to within " + format_significant(100 * tolerance, 2) + " %)" : "";

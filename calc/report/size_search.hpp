@@ -10,6 +10,7 @@
 namespace llmcalc::report {
 
 Json size_json(const std::string& asked, Bytes size, double tolerance, const SizeAnswer& answer);
-Page size_page(const std::string& model, const std::string& asked, Bytes size, double tolerance, const SizeAnswer& answer);
+Page size_page(const std::string& model, const std::string& asked, Bytes size, double tolerance,
+               const SizeAnswer& answer);
 
 }  // namespace llmcalc::report

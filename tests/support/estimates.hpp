@@ -33,7 +33,8 @@ inline std::string reference_text(const std::string& file) {
   return text.str();
 }
 
-inline Report estimated(const ModelSource& model, const std::vector<GivenOption>& options, const Device* device = nullptr) {
+inline Report estimated(const ModelSource& model, const std::vector<GivenOption>& options,
+                        const Device* device = nullptr) {
   Diagnostics diagnostics;
   const RunOptions run = read_run_options(options, diagnostics);
   diagnostics.throw_if_errors();

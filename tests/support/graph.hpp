@@ -27,7 +27,8 @@ inline Count kept_bytes(const Trace& t) {
 inline Count product_flops(const Trace& t, Pass pass) {
   Count sum = 0;
   for (const Launch& l : t.tape())
-    if (l.pass == pass && is_matrix_product(l.op)) sum += static_cast<Count>(executed_flops(l, AttentionCounting::full).value());
+    if (l.pass == pass && is_matrix_product(l.op))
+      sum += static_cast<Count>(executed_flops(l, AttentionCounting::full).value());
   return sum;
 }
 

@@ -7,9 +7,9 @@
 namespace llmcalc {
 namespace {
 
-constexpr Count flash_head_multiple = 8;        // flash pads the head size to it
-constexpr Count efficient_lse_multiple = 32;    // the memory-efficient kernel pads its log-sum-exp rows
-constexpr Count softmax_flops = 5;              // a pair, as in normalise.cpp
+constexpr Count flash_head_multiple = 8;      // flash pads the head size to it
+constexpr Count efficient_lse_multiple = 32;  // the memory-efficient kernel pads its log-sum-exp rows
+constexpr Count softmax_flops = 5;            // a pair, as in normalise.cpp
 
 // FLOPs of one scored pair over all heads and sequences, for `qk` products of the size of q/k and `v` of v.
 Count per_pair(const Tensor& q, const Tensor& v, Count qk_products, Count v_products) {
@@ -30,7 +30,8 @@ Tensors attention_back(Trace& t, const Node& node, const Tensors& kept, const Te
   Tensors out(3);
   for (std::size_t i = 0; i < 3; ++i)
     out[i] = t.allocate(kept[i].dtype, {kept[i].shape(), strides_like(kept[i].layout), 0});
-  Launch& launch = t.launch(Op::attention_backward, q.dtype, {&g[0], &q, &k, &v, &kept[3]}, {&out[0], &out[1], &out[2]});
+  Launch& launch =
+      t.launch(Op::attention_backward, q.dtype, {&g[0], &q, &k, &v, &kept[3]}, {&out[0], &out[1], &out[2]});
   count(launch, q, v, true, {node.numbers[0], node.numbers[1], node.numbers[2]}, node.numbers[3]);
   return out;
 }
@@ -77,7 +78,8 @@ Tensor fused_attention(Trace& t, AttentionKernel kernel, const Tensor& query, co
   const bool token_major = kernel == AttentionKernel::efficient;
   Tensor out = t.allocate(q.dtype, token_major ? transpose(Layout::contiguous({batch, length, heads, v.size(3)}), 1, 2)
                                                : Layout{shape, strides_like({shape, q.layout.stride, 0}), 0});
-  const Count rows = kernel == AttentionKernel::efficient ? ceil_div(length, efficient_lse_multiple) * efficient_lse_multiple : length;
+  const Count rows =
+      kernel == AttentionKernel::efficient ? ceil_div(length, efficient_lse_multiple) * efficient_lse_multiple : length;
   const Tensor log_sums = t.allocate(DType::float32, {batch, heads, rows});
   // Seed and offset of the random numbers: 24 bytes for flash, 16 for the others.
   const Tensor random_state = t.allocate(DType::uint64, {kernel == AttentionKernel::flash ? 3 : 2});

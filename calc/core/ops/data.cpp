@@ -1,7 +1,7 @@
 #include "core/ops/data.hpp"
 
-#include "core/ops/views.hpp"
 #include "core/ops/cast.hpp"
+#include "core/ops/views.hpp"
 
 namespace llmcalc {
 namespace {

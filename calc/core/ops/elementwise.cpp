@@ -20,8 +20,8 @@ Tensor result_of(Trace& t, Op op, DType dtype, const Few<const Tensor*, 4>& oper
   return y;
 }
 
-Tensor unary(Trace& t, Op op, BackwardFn backward, const Tensor& x, bool keeps_input, bool keeps_output, Count flops = 1,
-             Few<Count, 4> numbers = {}) {
+Tensor unary(Trace& t, Op op, BackwardFn backward, const Tensor& x, bool keeps_input, bool keeps_output,
+             Count flops = 1, Few<Count, 4> numbers = {}) {
   const Ref<Node> node = t.node(op, backward, {&x});
   if (node) node->numbers = std::move(numbers);
   if (keeps_input) t.keep(node, x);
@@ -37,7 +37,9 @@ Tensors one_kernel_back(Trace& t, const Node& node, const Tensors& kept, const T
 
 Tensors same_back(Trace&, const Node&, const Tensors&, const Tensors& g) { return {g[0], g[0]}; }
 
-Tensors scale_back(Trace& t, const Node& node, const Tensors&, const Tensors& g) { return {pointwise(t, node.op, {&g[0]})}; }
+Tensors scale_back(Trace& t, const Node& node, const Tensors&, const Tensors& g) {
+  return {pointwise(t, node.op, {&g[0]})};
+}
 
 Tensors sub_back(Trace& t, const Node& node, const Tensors&, const Tensors& g) {
   Tensor negated;

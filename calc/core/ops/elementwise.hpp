@@ -1,8 +1,8 @@
 // Element-wise operations and the reductions that undo broadcasting.
 //
 // What each keeps for its backward pass follows PyTorch's tools/autograd/derivatives.yaml: `mul` the factor whose
-// partner needs a gradient, `pow` and activations like silu their input, `tanh` and `rsqrt` their output, `add` nothing.
-// A Python number keeps nothing.
+// partner needs a gradient, `pow` and activations like silu their input, `tanh` and `rsqrt` their output, `add`
+// nothing. A Python number keeps nothing.
 #pragma once
 
 #include "core/trace.hpp"
@@ -22,7 +22,7 @@ Tensor rsqrt(Trace& t, const Tensor& x);                 // in float32 under aut
 Tensor tanh(Trace& t, const Tensor& x);
 Tensor sigmoid(Trace& t, const Tensor& x);
 Tensor silu(Trace& t, const Tensor& x);
-Tensor gelu(Trace& t, const Tensor& x);                  // torch's own, exact or tanh form
+Tensor gelu(Trace& t, const Tensor& x);  // torch's own, exact or tanh form
 Tensor relu(Trace& t, const Tensor& x);
 
 // One kernel of `flops` operations an element over `operands`, without a node: what backward functions are made of.

@@ -58,7 +58,8 @@ Tensor cross_entropy(Trace& t, const Tensor& logits, const Tensor& ids) {
     const Ref<Node> node = t.node(Op::log_softmax, log_softmax_back, {&logits});
     if (node) node->numbers = {static_cast<Count>(logits.dtype)};
     log_probabilities = t.allocate(logits.dtype, logits.shape());
-    t.launch(Op::log_softmax, logits.dtype, {&logits}, {&log_probabilities}).elementwise = log_softmax_flops * logits.elements();
+    t.launch(Op::log_softmax, logits.dtype, {&logits}, {&log_probabilities}).elementwise =
+        log_softmax_flops * logits.elements();
     t.keep(node, log_probabilities);
     t.produced(node, log_probabilities);
   }
@@ -96,7 +97,8 @@ Tensor fused_linear_cross_entropy(Trace& t, const Tensor& x, const Tensor& weigh
       const Tensor low_part = t.to_autocast(part);
       const Tensor logits = casts ? t.allocate(dtype, {rows, vocabulary}) : rows_of(buffer, rows);
       product_into(t, Pass::forward, low_part, low_weight, logits, hidden);
-      t.launch(Op::fused_cross_entropy, dtype, {&logits, &ids}, {&logits}).elementwise = log_softmax_flops * logits.elements();
+      t.launch(Op::fused_cross_entropy, dtype, {&logits, &ids}, {&logits}).elementwise =
+          log_softmax_flops * logits.elements();
       if (casts) {
         const Tensor piece = t.allocate(dtype, {rows, hidden});
         product_into(t, Pass::backward, logits, low_weight, piece, vocabulary);

@@ -31,8 +31,8 @@ bool column_major(const Tensor& x) { return x.layout.stride[0] == 1 && x.layout.
 Tensor product(Trace& t, Op op, const Tensor& a, const Tensor& b, const Tensor* bias) {
   if (a.size(1) != b.size(0))
     throw std::invalid_argument("matrix product: " + to_string(a.shape()) + " x " + to_string(b.shape()) +
-                                ": the inner lengths " + std::to_string(a.size(1)) + " and " + std::to_string(b.size(0)) +
-                                " differ");
+                                ": the inner lengths " + std::to_string(a.size(1)) + " and " +
+                                std::to_string(b.size(0)) + " differ");
   Tensor y = t.allocate(a.dtype, {a.size(0), b.size(1)});
   Launch& launch = bias ? t.launch(op, a.dtype, {&a, &b, bias}, {&y}) : t.launch(op, a.dtype, {&a, &b}, {&y});
   launch.batch = 1;
@@ -200,7 +200,8 @@ Tensor plain_conv1d(Trace& t, const Tensor& x, const Tensor& weight, const Tenso
   return view(t, y, with_last(x.shape(), weight.size(1)));
 }
 
-Tensor adapted(Trace& t, const AdapterLeaf& adapter, const Tensor& x, const Tensor& weight, const Tensor* bias, bool conv1d) {
+Tensor adapted(Trace& t, const AdapterLeaf& adapter, const Tensor& x, const Tensor& weight, const Tensor* bias,
+               bool conv1d) {
   Tensor y;
   if (adapter.computes) {
     y = packed_linear(t, x, weight, conv1d, *adapter.computes);

@@ -29,7 +29,8 @@ Tensors layer_norm_back(Trace& t, const Node& node, const Tensors& kept, const T
   for (std::size_t i = 1; i < 3; ++i)
     if (node.needs(i)) out[i] = t.allocate(x.dtype, {x.size(-1)});
   const Tensor &mean = kept[kept.size() - 2], &rstd = kept.back();
-  t.launch(Op::layer_norm, x.dtype, {&g[0], &x, &mean, &rstd}, {&out[0]}).elementwise = 2 * layer_norm_flops * x.elements();
+  t.launch(Op::layer_norm, x.dtype, {&g[0], &x, &mean, &rstd}, {&out[0]}).elementwise =
+      2 * layer_norm_flops * x.elements();
   return out;
 }
 

@@ -18,7 +18,7 @@ constexpr Count cublas_workspace = (2 * 4096 + 8 * 16) * 1024, cublas_workspace_
 // pytorch/pytorch #107667), 320 MiB without PyTorch's kernels and 1008 MiB with all of them on a Titan V (#28394).
 // Devices of 9.0 and later have more multiprocessors; their figure is scaled, not read.
 struct ContextSize {
-  double capability;  // from this compute capability on
+  double capability;            // from this compute capability on
   Count expected, least, most;  // MiB
 };
 constexpr ContextSize context_sizes[] = {{9.0, 500, 400, 1100}, {8.0, 400, 300, 1000}, {0.0, 320, 250, 1010}};
@@ -33,8 +33,10 @@ class Replay {
   void run(const AllocationLog& log, std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) {
       const AllocationEvent& event = log.events()[i];
-      if (event.bytes > Bytes(0)) allocator_.allocate(event.block, event.bytes);
-      else allocator_.free(event.block);
+      if (event.bytes > Bytes(0))
+        allocator_.allocate(event.block, event.bytes);
+      else
+        allocator_.free(event.block);
     }
   }
   void free_all(const AllocationLog& log) {
@@ -49,8 +51,8 @@ class Replay {
 
 }  // namespace
 
-Bytes simulate_reserved(const Model& model, const StepPlan& plan, const AllocationLog& log, std::size_t optimizer_begins,
-                        bool expandable_segments) {
+Bytes simulate_reserved(const Model& model, const StepPlan& plan, const AllocationLog& log,
+                        std::size_t optimizer_begins, bool expandable_segments) {
   Replay replay(expandable_segments);
   const auto hold = [&](Bytes bytes, Count copies) { replay.hold(bytes, copies); };
   visit_weights(model, plan, hold);

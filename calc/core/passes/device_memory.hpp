@@ -13,10 +13,10 @@
 namespace llmcalc {
 
 // Bytes the caching allocator has reserved after two steps: the optimizer's states come into being at the end of the
-// first, in what its backward pass has left free, and the second finds the pool as the first left it. `log` is that of one
-// step whose last events, from `optimizer_begins` on, are the optimizer's.
-Bytes simulate_reserved(const Model& model, const StepPlan& plan, const AllocationLog& log, std::size_t optimizer_begins,
-                        bool expandable_segments = false);
+// first, in what its backward pass has left free, and the second finds the pool as the first left it. `log` is that of
+// one step whose last events, from `optimizer_begins` on, are the optimizer's.
+Bytes simulate_reserved(const Model& model, const StepPlan& plan, const AllocationLog& log,
+                        std::size_t optimizer_begins, bool expandable_segments = false);
 
 struct FrameworkAllowance {
   Bytes expected, least, most;

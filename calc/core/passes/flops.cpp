@@ -5,7 +5,8 @@
 
 namespace llmcalc {
 
-FlopsReport count_flops(const Trace& trace, AttentionCounting counting, Count micro_batches, Count tokens_per_micro_batch) {
+FlopsReport count_flops(const Trace& trace, AttentionCounting counting, Count micro_batches,
+                        Count tokens_per_micro_batch) {
   FlopsReport report;
   std::map<std::uint16_t, OperationFlops> by_module;
   const auto add = [&](const Launch& l, AttentionCounting how, Flops& model) {
@@ -46,8 +47,9 @@ FlopsReport count_flops(const Trace& trace, AttentionCounting counting, Count mi
     operation.backward = operation.backward * micro_batches;
     report.by_operation.push_back(operation);
   }
-  std::stable_sort(report.by_operation.begin(), report.by_operation.end(),
-                   [](const OperationFlops& a, const OperationFlops& b) { return a.forward + a.backward > b.forward + b.backward; });
+  std::stable_sort(
+      report.by_operation.begin(), report.by_operation.end(),
+      [](const OperationFlops& a, const OperationFlops& b) { return a.forward + a.backward > b.forward + b.backward; });
   return report;
 }
 

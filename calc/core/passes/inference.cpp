@@ -75,7 +75,8 @@ TracedStep trace_inference(const Model& model, const StepPlan& given) {
   model.forward(step.trace, plan.job, loss_begins);
   // The loss is no part of inference.
   std::vector<Launch>& tape = step.trace.tape();
-  tape.erase(std::remove_if(tape.begin(), tape.end(), [](const Launch& l) { return l.phase == Phase::loss; }), tape.end());
+  tape.erase(std::remove_if(tape.begin(), tape.end(), [](const Launch& l) { return l.phase == Phase::loss; }),
+             tape.end());
   return step;
 }
 

@@ -10,8 +10,8 @@
 
 namespace llmcalc {
 
-// How many bits an element of the cache has: fp32, bf16, fp16, fp8, int8, int4, ... Nothing for an unknown name. Scales of
-// quantised caches are not counted.
+// How many bits an element of the cache has: fp32, bf16, fp16, fp8, int8, int4, ... Nothing for an unknown name. Scales
+// of quantised caches are not counted.
 std::optional<Count> kv_bits(const std::string& name);
 
 // Cache of one sequence of `seq` tokens: all layers. A layer with a sliding window (or chunks) keeps at most that many

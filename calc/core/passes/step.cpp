@@ -11,7 +11,8 @@ DType weight_dtype(const Parameter& p, const Precision& precision) {
   return p.always_float32 ? DType::float32 : p.stored.value_or(precision.weight);
 }
 Bytes weight_bytes(const Parameter& p, const Precision& precision) {
-  return p.quantised ? packed_4bit(llmcalc::elements(p.shape)) : size_of(weight_dtype(p, precision)) * llmcalc::elements(p.shape);
+  return p.quantised ? packed_4bit(llmcalc::elements(p.shape))
+                     : size_of(weight_dtype(p, precision)) * llmcalc::elements(p.shape);
 }
 DType gradient_dtype(const Parameter& p, const Precision& precision) {
   return p.always_float32 ? DType::float32 : precision.gradient;
@@ -40,8 +41,8 @@ class StepTemporaries {
 
  private:
   OptimizerStep step_;
-  Bytes all_, one_;       // as foreach
-  Bytes single_, left_;   // one at a time: the most so far, and what the last tensor's turn left alive
+  Bytes all_, one_;      // as foreach
+  Bytes single_, left_;  // one at a time: the most so far, and what the last tensor's turn left alive
 };
 
 // Shows a log the lists of temporaries that a foreach step makes, tensor by tensor.
@@ -108,7 +109,8 @@ void visit_gradients(const Model& model, const StepPlan& plan, const std::functi
   const Parameters& parameters = parameters_of(model, plan);
   for (const Parameter& p : parameters.all())
     if (p.trainable)
-      visit(size_of(gradient_dtype(p, *plan.precision)) * llmcalc::elements(p.shape), checked::multiply(p.copies, parameters.instances(p)));
+      visit(size_of(gradient_dtype(p, *plan.precision)) * llmcalc::elements(p.shape),
+            checked::multiply(p.copies, parameters.instances(p)));
 }
 
 void visit_states(const Model& model, const StepPlan& plan, const std::function<void(Bytes, Count)>& visit) {
@@ -130,7 +132,8 @@ StateSizes state_sizes(const Model& model, const StepPlan& plan) {
     sizes.parameters += weight_bytes(p, *plan.precision) * n;
     if (!p.trainable) continue;
     sizes.gradients += size_of(gradient_dtype(p, *plan.precision)) * elements;
-    if (plan.precision->master && !p.always_float32) sizes.master_weights += size_of(*plan.precision->master) * elements;
+    if (plan.precision->master && !p.always_float32)
+      sizes.master_weights += size_of(*plan.precision->master) * elements;
     const OptimizerCost cost = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role);
     sizes.optimizer_states += (counters_on_device ? cost.states + cost.counters : cost.states) * n;
   }

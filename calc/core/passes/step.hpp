@@ -34,12 +34,12 @@ struct StateSizes {
 StateSizes state_sizes(const Model& model, const StepPlan& plan);
 
 struct TracedStep {
-  Trace trace;          // one micro-batch and one optimizer step on its tape
+  Trace trace;  // one micro-batch and one optimizer step on its tape
   StateSizes states;
   Bytes inputs;
 };
-// With a log, every allocation of the step is written to it; `optimizer_begins`, where given, receives the number of events
-// before the optimizer's.
+// With a log, every allocation of the step is written to it; `optimizer_begins`, where given, receives the number of
+// events before the optimizer's.
 TracedStep trace_step(const Model& model, const StepPlan& plan, AllocationLog* log = nullptr,
                       std::size_t* optimizer_begins = nullptr, std::vector<AllocatedRecord>* made = nullptr);
 
