@@ -32,15 +32,17 @@ Exit run(const Arguments& arguments, Output& output) {
   };
   bool failed = false;
   if (report.covered < least_coverage) {
-    warn("only " + format_percent(report.covered) + " of the step's time was measured, and " + format_percent(least_coverage) +
-             " is the least that says something",
-         "llmcalc measure --model " + arguments.get("MODEL").value_or("MODEL") + " with the same run options, without --quick");
+    warn("only " + format_percent(report.covered) + " of the step's time was measured, and " +
+             format_percent(least_coverage) + " is the least that says something",
+         "llmcalc measure --model " + arguments.get("MODEL").value_or("MODEL") +
+             " with the same run options, without --quick");
     failed = true;
   }
   // Written so that an error that is no number fails.
   if (tolerance && !(report.median_error && *report.median_error <= *tolerance)) {
     warn("the median error is " + (report.median_error ? format_percent(*report.median_error) : "not known") +
-             ", and --tolerance allows " + format_percent(*tolerance), "");
+             ", and --tolerance allows " + format_percent(*tolerance),
+         "");
     failed = true;
   }
   return failed ? Exit::check_failed : Exit::done;
@@ -53,7 +55,8 @@ Command check_command() {
   command.name = "check";
   command.summary = "estimate against measurement, operation by operation";
   command.description =
-      "Predicts every operation of the model's step from what `llmcalc measure` found for squares, sweeps and copies, and "
+      "Predicts every operation of the model's step from what `llmcalc measure` found for squares, sweeps and copies, "
+      "and "
       "holds it against what the same run found for the model's own shapes.\n\n"
       "Exit 1 when less than half of the step's time was measured, or the median error exceeds --tolerance.";
   command.examples = {"llmcalc check gpt2 cpu.yaml --seq 256 --precision fp32",
@@ -61,7 +64,10 @@ Command check_command() {
   command.positionals = {model_positional(),
                          {.name = "MEASURED", .help = "a profile that `llmcalc measure --model MODEL` wrote"}};
   command.options = run_option_definitions();
-  command.options.push_back({.name = "tolerance", .value = "X", .help = "exit 1 when the median error is larger: 0.15, 15%", .group = "The verdict"});
+  command.options.push_back({.name = "tolerance",
+                             .value = "X",
+                             .help = "exit 1 when the median error is larger: 0.15, 15%",
+                             .group = "The verdict"});
   command.run = run;
   return command;
 }

@@ -79,9 +79,12 @@ std::string default_file(const std::string& device) {
   std::string name = "measured-";
   for (char c : device) {
     const bool upper = c >= 'A' && c <= 'Z', plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    if (upper) name += static_cast<char>(c - 'A' + 'a');
-    else if (plain) name += c;
-    else if (name.back() != '-') name += '-';
+    if (upper)
+      name += static_cast<char>(c - 'A' + 'a');
+    else if (plain)
+      name += c;
+    else if (name.back() != '-')
+      name += '-';
   }
   while (name.back() == '-') name.pop_back();
   return name + ".yaml";
@@ -100,7 +103,8 @@ std::string today() {
 void show_progress(const Progress& progress) {
   if (isatty(STDERR_FILENO) == 0) return;
   const double left = std::max(0.0, progress.budget - progress.seconds);
-  std::fprintf(stderr, "\r[%zu/%zu] %s, at most %.0f s left\x1b[K", progress.done + 1, progress.groups, progress.now.c_str(), left);
+  std::fprintf(stderr, "\r[%zu/%zu] %s, at most %.0f s left\x1b[K", progress.done + 1, progress.groups,
+               progress.now.c_str(), left);
 }
 
 void end_progress() {
@@ -117,14 +121,17 @@ std::vector<std::string> expectations(const report::Measured& measured) {
   } catch (const Error&) {
     return words;  // not in the catalogue
   }
-  const auto compare = [&](const std::string& what, double rate, double peak, const std::string& shown, const Achieved& usual) {
+  const auto compare = [&](const std::string& what, double rate, double peak, const std::string& shown,
+                           const Achieved& usual) {
     constexpr double normal = 0.95;  // of what others measured
     const double share = rate / peak;
     words.push_back(what + ": " + format_percent(share) + " of the stated " + shown + ": " +
-                    (share >= normal * usual.share ? "normal" : "less than usual") + " (" + format_percent(usual.share) + ": " + usual.source + ")");
+                    (share >= normal * usual.share ? "normal" : "less than usual") + " (" +
+                    format_percent(usual.share) + ": " + usual.source + ")");
   };
   if (measured.bandwidth && stated.memory_bandwidth)
-    compare("memory", measured.bandwidth->value(), stated.memory_bandwidth->value(), format_rate(*stated.memory_bandwidth), achieved_copy(stated));
+    compare("memory", measured.bandwidth->value(), stated.memory_bandwidth->value(),
+            format_rate(*stated.memory_bandwidth), achieved_copy(stated));
   for (const auto& [dtype, rate] : measured.peak) {
     const auto peak = stated.peak.find(dtype);
     if (peak != stated.peak.end())
@@ -138,7 +145,8 @@ std::vector<MeasuredWorkload> resumed(const std::string& file, const std::string
   Diagnostics diagnostics;
   const Device before = load_device(file, diagnostics);
   if (before.name != device)
-    throw Error(Exit::bad_input, file + ": measured on " + before.name + ", and this is " + device, "another --out, or no --resume");
+    throw Error(Exit::bad_input, file + ": measured on " + before.name + ", and this is " + device,
+                "another --out, or no --resume");
   std::vector<MeasuredWorkload> kept;
   for (const MeasuredWorkload& w : before.measured) {
     if (w.verified) kept.push_back(w);
@@ -147,7 +155,8 @@ std::vector<MeasuredWorkload> resumed(const std::string& file, const std::string
 }
 
 Effort effort_from(const Arguments& arguments) {
-  if (arguments.has("quick") && arguments.has("full")) throw Error(Exit::usage, "--quick and --full exclude each other");
+  if (arguments.has("quick") && arguments.has("full"))
+    throw Error(Exit::usage, "--quick and --full exclude each other");
   return arguments.has("quick") ? Effort::quick : arguments.has("full") ? Effort::full : Effort::usual;
 }
 
@@ -191,7 +200,8 @@ Exit run(const Arguments& arguments, Output& output) {
     return report::measured_profile(measured);
   };
 
-  const std::vector<MeasuredWorkload> known = arguments.has("resume") ? resumed(file, info.name) : std::vector<MeasuredWorkload>{};
+  const std::vector<MeasuredWorkload> known =
+      arguments.has("resume") ? resumed(file, info.name) : std::vector<MeasuredWorkload>{};
   require_writable(file, profile_of(known));
   catch_stop_signals();
   CampaignHooks hooks;
@@ -202,7 +212,8 @@ Exit run(const Arguments& arguments, Output& output) {
 
   if (campaign.found.empty()) {
     std::string why = campaign.left_out.empty() ? "" : ": " + campaign.left_out.front();
-    throw Error(campaign.interrupted ? Exit::measurement_failed : Exit::not_available, "nothing could be measured" + why);
+    throw Error(campaign.interrupted ? Exit::measurement_failed : Exit::not_available,
+                "nothing could be measured" + why);
   }
   replace_file(file, profile_of(campaign.found));
   measured.left_out = campaign.left_out;
@@ -233,7 +244,8 @@ Command measure_command() {
   command.name = "measure";
   command.summary = "measure this machine, verify, write a device profile";
   command.description =
-      "Runs matrix products, passes over memory and, with --model, every distinct operation of a model's step; checks what "
+      "Runs matrix products, passes over memory and, with --model, every distinct operation of a model's step; checks "
+      "what "
       "they computed; writes a profile that stands wherever a DEVICE does.\n\n"
       "The profile is whole after every workload, so that an interrupt loses the one in progress at most.";
   command.examples = {"llmcalc measure --quick",
@@ -241,11 +253,23 @@ Command measure_command() {
                       "llmcalc measure --list-backends", "llmcalc measure --only copy,triad --backend cpu --full"};
   const std::string what = "What is measured", how = "How long, and where to";
   command.options = {
-      {.name = "backend", .value = "cpu|cuda|replay:FILE", .help = "what is measured; replay plays back recorded samples", .shown_default = "cuda if usable, else cpu", .group = what},
+      {.name = "backend",
+       .value = "cpu|cuda|replay:FILE",
+       .help = "what is measured; replay plays back recorded samples",
+       .shown_default = "cuda if usable, else cpu",
+       .group = what},
       {.name = "list-backends", .help = "every backend, and why it cannot be used here", .group = what},
-      {.name = "only", .value = "NAME,...", .help = "these workloads alone: copy, triad, matmul, ..., step (the model's operations)", .group = what},
-      {.name = "model", .value = "MODEL", .help = "measure the operations of this model's step, with the run options", .group = what},
-      {.name = "quick", .help = "at most 10 s on a processor, 20 s on a GPU; noisy values are marked, exit 0", .group = how},
+      {.name = "only",
+       .value = "NAME,...",
+       .help = "these workloads alone: copy, triad, matmul, ..., step (the model's operations)",
+       .group = what},
+      {.name = "model",
+       .value = "MODEL",
+       .help = "measure the operations of this model's step, with the run options",
+       .group = what},
+      {.name = "quick",
+       .help = "at most 10 s on a processor, 20 s on a GPU; noisy values are marked, exit 0",
+       .group = how},
       {.name = "full", .help = "at most 5 min", .group = how},
       {.name = "out", .value = "FILE", .help = "the profile", .shown_default = "measured-<device>.yaml", .group = how},
       {.name = "resume", .help = "go on with what FILE already holds", .group = how},

@@ -39,7 +39,8 @@ StepToMeasure step_to_measure(const Arguments& arguments, Backend& backend, cons
   Arguments with_model = arguments;
   with_model.values["MODEL"] = arguments.all("model");
   const JobArguments job = job_from(with_model, output);
-  if (!job.model.model) throw Error(Exit::bad_input, job.model.name + " is known only by its size, and has no operations to measure");
+  if (!job.model.model)
+    throw Error(Exit::bad_input, job.model.name + " is known only by its size, and has no operations to measure");
   const Device device = stand_in(backend, info);
   const Resolved resolved = resolve(job.options, job.model, &device);
   const TracedStep step = trace_step(*job.model.model, resolved.plan);
@@ -50,11 +51,12 @@ StepToMeasure step_to_measure(const Arguments& arguments, Backend& backend, cons
     const Count row = row_of(launch, *job.model.model, resolved.plan.job);
     const Count portion = stream && row == 0 ? ceil_div((launch.read + launch.written).value(), largest_stream) : 1;
     result.operations.push_back(step_workload(launch, operation.where, operation.times, row, portion));
-    if (launch.dtype == DType::float32) result.operations.back().tf32 = resolved.plan.precision->tf32 && is_matrix_product(launch.op);
+    if (launch.dtype == DType::float32)
+      result.operations.back().tf32 = resolved.plan.precision->tf32 && is_matrix_product(launch.op);
   }
   const ResolvedRun& run = resolved.run;
-  result.job = job.model.name + ": batch " + std::to_string(run.batch) + ", seq " + std::to_string(run.seq) + ", " + run.precision +
-               ", " + run.optimizer + ", attention " + run.attention;
+  result.job = job.model.name + ": batch " + std::to_string(run.batch) + ", seq " + std::to_string(run.seq) + ", " +
+               run.precision + ", " + run.optimizer + ", attention " + run.attention;
   return result;
 }
 

@@ -24,11 +24,11 @@ struct DeviceInfo {
   std::string backend;
   bool is_gpu = false;
   std::optional<double> compute_capability;
-  bool busy = false;             // other programs want the processors too: everything takes longer
-  Count units = 0;               // processors or SMs that take part
-  Bytes memory;                  // all of it
-  Bytes last_level_cache;        // 0: not known
-  std::optional<Hertz> clock;    // measured, under load
+  bool busy = false;           // other programs want the processors too: everything takes longer
+  Count units = 0;             // processors or SMs that take part
+  Bytes memory;                // all of it
+  Bytes last_level_cache;      // 0: not known
+  std::optional<Hertz> clock;  // measured, under load
   // Faster than this is impossible; nothing where no bound is known. `bytes` is that of memory, for cold data.
   std::optional<FlopsPerSecond> most_flops;
   std::optional<BytesPerSecond> most_bytes;
@@ -54,13 +54,13 @@ struct Timing {
   bool disturbed = false;  // another program had the processor, or the device throttled, meanwhile
 };
 
-// What is done to the buffers a run will write, before its clock starts. `poisoned`: every element becomes NaN (in-place
-// operations get their first values back), so that what a kernel leaves out is seen.
+// What is done to the buffers a run will write, before its clock starts. `poisoned`: every element becomes NaN
+// (in-place operations get their first values back), so that what a kernel leaves out is seen.
 enum class Outputs : unsigned char { as_they_are, poisoned };
 
 struct Verification {
   bool passed = false;
-  double error = 0;     // largest found, relative as `limit` is
+  double error = 0;  // largest found, relative as `limit` is
   double limit = 0;
   std::string problem;  // in words; empty when it passed
 };

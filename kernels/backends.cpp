@@ -31,7 +31,9 @@ std::unique_ptr<Backend> open_backend(const std::string& name) {
   if (name == "cuda") {
     const std::vector<Availability> devices = cuda_devices();
     for (const Availability& device : devices) {
-      if (!device.why_not.empty()) throw Error(Exit::not_available, "cuda: " + device.why_not, "llmcalc measure --list-backends shows what can be used here");
+      if (!device.why_not.empty())
+        throw Error(Exit::not_available, "cuda: " + device.why_not,
+                    "llmcalc measure --list-backends shows what can be used here");
     }
 #if LLMCALC_HAS_CUDA
     return cuda::open();

@@ -16,7 +16,8 @@ double expected_seconds(const Workload& w, double best_rate) {
 
 std::string label_of(const Workload& w) {
   std::string label = w.operation.empty() ? w.name : w.operation;
-  if (w.kernel == Kernel::matmul) label += " " + std::to_string(w.m) + "x" + std::to_string(w.n) + "x" + std::to_string(w.k);
+  if (w.kernel == Kernel::matmul)
+    label += " " + std::to_string(w.m) + "x" + std::to_string(w.n) + "x" + std::to_string(w.k);
   return label + " " + dtype_key(w) + (w.variant.empty() ? "" : " " + w.variant);
 }
 
@@ -61,7 +62,8 @@ Campaign run_campaign(Backend& backend, const DeviceInfo& info, const Plan& plan
         continue;
       }
       const MeasuredWorkload& r = outcome.record;
-      if (outcome.workload.kernel == Kernel::matmul && r.verified) best_rate = std::max(best_rate, (r.flops / r.median).value());
+      if (outcome.workload.kernel == Kernel::matmul && r.verified)
+        best_rate = std::max(best_rate, (r.flops / r.median).value());
       campaign.found.push_back(std::move(outcome.record));
       news = true;
     }
@@ -78,7 +80,8 @@ MeasuredCeilings ceilings(const std::vector<MeasuredWorkload>& found) {
     if (!w.verified || !(w.median > Seconds(0))) continue;
     if (w.workload == "matmul" || w.workload == "peak") {
       // The loop in registers on its own clock: other programs cannot slow it down.
-      const FlopsPerSecond rate = w.flops / (w.workload == "peak" && w.cpu_median > Seconds(0) ? w.cpu_median : w.median);
+      const FlopsPerSecond rate =
+          w.flops / (w.workload == "peak" && w.cpu_median > Seconds(0) ? w.cpu_median : w.median);
       FlopsPerSecond& best = result.peak[w.dtype];
       if (rate > best) best = rate;
     }

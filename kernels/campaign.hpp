@@ -17,8 +17,8 @@ struct Progress {
 };
 
 struct Campaign {
-  std::vector<MeasuredWorkload> found;      // resumed ones first
-  std::vector<std::string> left_out;        // "softmax fp32: not enough memory"
+  std::vector<MeasuredWorkload> found;  // resumed ones first
+  std::vector<std::string> left_out;    // "softmax fp32: not enough memory"
   bool interrupted = false;
 
   bool all_verified() const;
@@ -26,8 +26,8 @@ struct Campaign {
 };
 
 struct CampaignHooks {
-  std::function<void(const Progress&)> before = {};                  // each group
-  std::function<void(const Campaign&)> after = {};                   // each group that found something; may throw
+  std::function<void(const Progress&)> before = {};  // each group
+  std::function<void(const Campaign&)> after = {};   // each group that found something; may throw
 };
 
 // `known`: found by an earlier run; not measured again.
@@ -36,8 +36,9 @@ Campaign run_campaign(Backend& backend, const DeviceInfo& info, const Plan& plan
 
 // What the profile states as the device's own rates, from what was measured.
 struct MeasuredCeilings {
-  std::map<std::string, FlopsPerSecond> peak;  // by dtype: the best verified product; on a processor, the multiply-add loop
-  std::optional<BytesPerSecond> bandwidth;     // the best verified cold pass over memory
+  std::map<std::string, FlopsPerSecond>
+      peak;  // by dtype: the best verified product; on a processor, the multiply-add loop
+  std::optional<BytesPerSecond> bandwidth;  // the best verified cold pass over memory
 };
 MeasuredCeilings ceilings(const std::vector<MeasuredWorkload>& found);
 

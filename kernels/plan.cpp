@@ -13,9 +13,9 @@ constexpr double cpu_quick = 8.5, gpu_quick = 17, usual_seconds = 90, full_secon
 constexpr double when_busy = 2;
 
 struct Scale {
-  double group;         // seconds for one group
-  double step;          // for one operation of a step
-  Count fewest, most;   // samples
+  double group;        // seconds for one group
+  double step;         // for one operation of a step
+  Count fewest, most;  // samples
 };
 
 Scale scale_of(Effort effort) {
@@ -43,7 +43,8 @@ class Maker {
     group.limits.target = info_.is_gpu ? gpu_target : cpu_target;
     group.limits.fewest = scale_.fewest;
     group.limits.most = scale_.most;
-    group.limits.seconds = longer * (workload.op.empty() ? scale_.group : scale_.step) * static_cast<double>(variants.size());
+    group.limits.seconds =
+        longer * (workload.op.empty() ? scale_.group : scale_.step) * static_cast<double>(variants.size());
     group.latest = latest;
     plan.groups.push_back(std::move(group));
   }
@@ -102,7 +103,8 @@ void add_more_memory(Maker& maker, bool gpu) {
   for (Kernel kernel : {Kernel::adamw, Kernel::gated_activation}) maker.add(one(kernel));
   for (Kernel kernel : {Kernel::softmax, Kernel::rms_norm}) maker.add(one(kernel, columns));
   // From what fits a core's own cache upwards.
-  for (Count size = Count{1} << 14; size < elements; size *= 16) maker.add_cached(memory_workload(Kernel::copy, DType::float32, size));
+  for (Count size = Count{1} << 14; size < elements; size *= 16)
+    maker.add_cached(memory_workload(Kernel::copy, DType::float32, size));
 }
 
 void add_transfers(Maker& maker) {
@@ -120,14 +122,22 @@ void add_matmuls(Maker& maker, bool gpu) {
   struct Shape {
     Count m, n, k;
   };
-  std::vector<Count> squares = gpu ? std::vector<Count>{512, 1024, 2048, 4096, 8192} : std::vector<Count>{512, 1024, 256, 128};
+  std::vector<Count> squares =
+      gpu ? std::vector<Count>{512, 1024, 2048, 4096, 8192} : std::vector<Count>{512, 1024, 256, 128};
   if (maker.full()) squares.push_back(gpu ? 16384 : 2048);
-  std::vector<Shape> sweep = gpu ? std::vector<Shape>{{128, 4096, 4096}, {4096, 4096, 128}, {4096, 128, 4096}, {2040, 2040, 2040}, {4095, 4097, 4093}}
-                                 : std::vector<Shape>{{32, 1024, 1024}, {1024, 1024, 32}, {200, 2000, 700}, {2000, 700, 200}, {199, 701, 1999}};
-  const std::vector<DType> dtypes = gpu ? std::vector<DType>{DType::bfloat16, DType::float16, DType::float32, DType::float8_e4m3fn}
-                                        : std::vector<DType>{DType::float32};
-  const std::vector<std::string> library = gpu ? std::vector<std::string>{"cublaslt", "cublaslt-best"}
-                                               : std::vector<std::string>{"openblas", "vectorised"};
+  std::vector<Shape> sweep =
+      gpu ? std::vector<Shape>{{128, 4096, 4096},
+                               {4096, 4096, 128},
+                               {4096, 128, 4096},
+                               {2040, 2040, 2040},
+                               {4095, 4097, 4093}}
+          : std::vector<Shape>{
+                {32, 1024, 1024}, {1024, 1024, 32}, {200, 2000, 700}, {2000, 700, 200}, {199, 701, 1999}};
+  const std::vector<DType> dtypes =
+      gpu ? std::vector<DType>{DType::bfloat16, DType::float16, DType::float32, DType::float8_e4m3fn}
+          : std::vector<DType>{DType::float32};
+  const std::vector<std::string> library =
+      gpu ? std::vector<std::string>{"cublaslt", "cublaslt-best"} : std::vector<std::string>{"openblas", "vectorised"};
   for (DType dtype : dtypes) {
     for (Count size : squares) {
       // Without one square nothing can be predicted.
@@ -173,7 +183,8 @@ std::vector<std::string> plannable_names() {
   return names;
 }
 
-Plan make_plan(const DeviceInfo& info, Effort effort, const std::vector<std::string>& only, std::vector<Workload> step) {
+Plan make_plan(const DeviceInfo& info, Effort effort, const std::vector<std::string>& only,
+               std::vector<Workload> step) {
   Maker maker(info, effort, only);
   const bool gpu = info.is_gpu;
   constexpr Count peak_rounds = 100'000;

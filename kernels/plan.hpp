@@ -23,8 +23,8 @@ struct Plan {
   double seconds = 0;  // all of it may take so long; what comes too late is left out, and said so
 };
 
-// `step`: the operations of a model's step; those first that tell most about it for the time they take. `only`: names of workloads; empty:
-// all. With `only`, a step's operations count under their own names.
+// `step`: the operations of a model's step; those first that tell most about it for the time they take. `only`: names
+// of workloads; empty: all. With `only`, a step's operations count under their own names.
 Plan make_plan(const DeviceInfo& info, Effort effort, const std::vector<std::string>& only, std::vector<Workload> step);
 
 // Names `only` knows.

@@ -48,8 +48,12 @@ double adamw_reference(double g, int which) {
 }
 
 MixedReference::MixedReference(const float* in, Count read, Count written, bool transcendental)
-    : in_(in), read_(read), written_(written), inputs_(written > 0 ? read / written : 0),
-      used_(inputs_ > 0 ? inputs_ * written : (written > 0 ? read : 0)), with_input_(inputs_ > 0 ? written : used_),
+    : in_(in),
+      read_(read),
+      written_(written),
+      inputs_(written > 0 ? read / written : 0),
+      used_(inputs_ > 0 ? inputs_ * written : (written > 0 ? read : 0)),
+      with_input_(inputs_ > 0 ? written : used_),
       transcendental_(transcendental) {}
 
 double MixedReference::at(Count i) const {

@@ -11,8 +11,8 @@ double pass_reference(Kernel kernel, const float* x, const float* y, Count colum
 // The parameter (0), first (1) or second moment (2) after one first step from the state of kernel_constants.hpp.
 double adamw_reference(double gradient, int which);
 
-// A stream of `read` words in and `written` words out: each output is the sum of as many inputs as fit, or e^-|sum|; what
-// is left over is read into a sum, or filled.
+// A stream of `read` words in and `written` words out: each output is the sum of as many inputs as fit, or e^-|sum|;
+// what is left over is read into a sum, or filled.
 class MixedReference {
  public:
   MixedReference(const float* in, Count read, Count written, bool transcendental);

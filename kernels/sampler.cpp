@@ -115,7 +115,8 @@ std::string bytes_problem(const Task& task) {
   const double expected = task.workload.bytes().as_double() / static_cast<double>(task.workload.portion);
   const double moved = task.moved.as_double();
   if (std::abs(moved - expected) <= bytes_tolerance * std::max(expected, moved)) return "";
-  return "the kernel moves " + format_gb(task.moved) + ", the operation " + format_gb(Bytes(static_cast<Count>(expected)));
+  return "the kernel moves " + format_gb(task.moved) + ", the operation " +
+         format_gb(Bytes(static_cast<Count>(expected)));
 }
 
 // The run that is verified comes after the timed ones, on the same buffers, with what it writes poisoned first.
@@ -144,7 +145,8 @@ std::string impossible(const DeviceInfo& info, const Workload& w, const std::str
   if (counts_flops && info.most_flops && flops > possible_margin * info.most_flops->value())
     return "faster than possible: " + format_rate(FlopsPerSecond(flops)) + " where the processor's most is " +
            format_rate(*info.most_flops);
-  if (state == "cold" && w.kernel != Kernel::matmul && info.most_bytes && bytes > possible_margin * info.most_bytes->value())
+  if (state == "cold" && w.kernel != Kernel::matmul && info.most_bytes &&
+      bytes > possible_margin * info.most_bytes->value())
     return "faster than possible: " + format_rate(BytesPerSecond(bytes)) + " where memory's most is " +
            format_rate(*info.most_bytes);
   return "";

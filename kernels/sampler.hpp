@@ -11,16 +11,16 @@
 namespace llmcalc {
 
 struct Limits {
-  Count warm_up = 2;               // samples that are thrown away
-  Count fewest = 7, most = 200;    // samples
-  double target = 0.03;            // half the 95 % interval of the median, as a share of it
-  double seconds = 1;              // for all variants of a group together
-  double shortest_sample = 1e-3;   // runs are repeated until a sample takes that long, in seconds
+  Count warm_up = 2;              // samples that are thrown away
+  Count fewest = 7, most = 200;   // samples
+  double target = 0.03;           // half the 95 % interval of the median, as a share of it
+  double seconds = 1;             // for all variants of a group together
+  double shortest_sample = 1e-3;  // runs are repeated until a sample takes that long, in seconds
 };
 
 struct Outcome {
   Workload workload;
-  std::string skipped;        // why it was not measured; empty when `record` holds
+  std::string skipped;  // why it was not measured; empty when `record` holds
   MeasuredWorkload record;
   std::vector<double> samples;  // seconds of one run each, in the order taken
 };

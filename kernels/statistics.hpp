@@ -15,9 +15,9 @@ struct Summary {
 // Linear between neighbours; `sorted` is not empty and `share` is in [0, 1].
 double quantile(const std::vector<double>& sorted, double share);
 
-// `samples` in the order they were taken. The interval comes from a moving-block bootstrap, because neighbouring samples
-// resemble each other (Kuensch 1989); blocks of n^(1/3) samples. Its random numbers are always the same.
-// Zeros for no samples; an infinite half_width for fewer than three.
+// `samples` in the order they were taken. The interval comes from a moving-block bootstrap, because neighbouring
+// samples resemble each other (Kuensch 1989); blocks of n^(1/3) samples. Its random numbers are always the same. Zeros
+// for no samples; an infinite half_width for fewer than three.
 Summary summarise(const std::vector<double>& samples);
 
 }  // namespace llmcalc

@@ -37,7 +37,8 @@ double error_limit(DType dtype) {
   switch (dtype) {
     case DType::float64: return 1e-12;
     case DType::float32: return 1e-4;
-    case DType::bfloat16: case DType::float16: return 1e-2;
+    case DType::bfloat16:
+    case DType::float16: return 1e-2;
     default: return 1e-1;
   }
 }
@@ -57,7 +58,8 @@ Verification verify_product(const float* a, const float* b, const float* c, Coun
     double got = 0, want = 0;
     for (Count j = 0; j < n; ++j) got += static_cast<double>(c[i * n + j]) * sign_of(j);
     for (Count p = 0; p < k; ++p) want += static_cast<double>(a[i * k + p]) * bx[static_cast<std::size_t>(p)];
-    if (!std::isfinite(got)) return failed("row " + std::to_string(i) + " of the product holds NaN: never written, or wrong", limit);
+    if (!std::isfinite(got))
+      return failed("row " + std::to_string(i) + " of the product holds NaN: never written, or wrong", limit);
     result.error = worse(result.error, std::abs(got - want) / size);
   }
   judge(result);
@@ -70,11 +72,14 @@ Verification verify_elements(const float* values, Count elements, const std::fun
   result.limit = limit;
   for (Count i = 0; i < elements; ++i) {
     if (!std::isfinite(values[i]))
-      return failed("element " + std::to_string(i) + " of " + std::to_string(elements) + " is NaN: never written, or wrong", limit);
+      return failed(
+          "element " + std::to_string(i) + " of " + std::to_string(elements) + " is NaN: never written, or wrong",
+          limit);
   }
   const auto check = [&](Count i) {
     const double want = expected(i);
-    result.error = worse(result.error, std::abs(static_cast<double>(values[i]) - want) / std::max(std::abs(want), scale));
+    result.error =
+        worse(result.error, std::abs(static_cast<double>(values[i]) - want) / std::max(std::abs(want), scale));
   };
   const Count stride = std::max<Count>(1, elements / most_checked);
   for (Count i = 0; i < elements; i += stride) check(i);

@@ -17,8 +17,10 @@ namespace llmcalc {
 namespace {
 
 constexpr std::array<std::string_view, 17> kernel_names{
-    "read", "write", "copy", "scale", "add", "triad", "adamw", "softmax", "rms_norm", "gated_activation",
-    "stream", "matmul", "peak", "launch", "host_to_device", "device_to_host", "both_directions"};
+    "read",           "write",          "copy",    "scale",    "add",
+    "triad",          "adamw",          "softmax", "rms_norm", "gated_activation",
+    "stream",         "matmul",         "peak",    "launch",   "host_to_device",
+    "device_to_host", "both_directions"};
 
 // Leaves of the given shapes on a tape of their own; what is launched there has the engine's FLOPs and bytes.
 Trace tape_with(DType dtype, std::initializer_list<Dims> shapes) {
@@ -65,7 +67,10 @@ void trace_memory_operation(Workload& w, Kernel kernel) {
       w.written = Bytes(0);
       return;
     }
-    case Kernel::rms_norm: layer_norm(t, a, nullptr, nullptr); take_ends(t, w, 1); return;
+    case Kernel::rms_norm:
+      layer_norm(t, a, nullptr, nullptr);
+      take_ends(t, w, 1);
+      return;
     case Kernel::gated_activation: {
       const Tensor gate = activate(t, a, Activation::silu);
       mul(t, gate, b);
@@ -85,8 +90,19 @@ void trace_memory_operation(Workload& w, Kernel kernel) {
 
 bool takes_exponential(Op op) {
   switch (op) {
-    case Op::tanh: case Op::exp: case Op::log: case Op::sigmoid: case Op::silu: case Op::gelu: case Op::softplus:
-    case Op::pow: case Op::cos: case Op::sin: case Op::gated_activation: case Op::softmax: case Op::log_softmax: return true;
+    case Op::tanh:
+    case Op::exp:
+    case Op::log:
+    case Op::sigmoid:
+    case Op::silu:
+    case Op::gelu:
+    case Op::softplus:
+    case Op::pow:
+    case Op::cos:
+    case Op::sin:
+    case Op::gated_activation:
+    case Op::softmax:
+    case Op::log_softmax: return true;
     default: return false;
   }
 }
@@ -120,7 +136,8 @@ std::string dtype_key(const Workload& w) {
 
 std::string key_of(const Workload& w) {
   std::string key = w.name + " " + dtype_key(w) + " " + w.variant;
-  if (!w.op.empty()) key += " " + w.op + " in " + std::to_string(w.read.value()) + " out " + std::to_string(w.written.value());
+  if (!w.op.empty())
+    key += " " + w.op + " in " + std::to_string(w.read.value()) + " out " + std::to_string(w.written.value());
   if (w.kernel == Kernel::matmul) {
     for (Count size : {w.batch, w.m, w.n, w.k}) key += "," + std::to_string(size);
   } else if (w.op.empty()) {
@@ -136,7 +153,8 @@ std::string key_of(const MeasuredWorkload& m) {
     return found == m.dimensions.end() ? otherwise : found->second;
   };
   std::string key = m.workload + " " + m.dtype + " " + m.variant;
-  if (!m.op.empty()) key += " " + m.op + " in " + std::to_string(size("read", 0)) + " out " + std::to_string(size("written", 0));
+  if (!m.op.empty())
+    key += " " + m.op + " in " + std::to_string(size("read", 0)) + " out " + std::to_string(size("written", 0));
   if (size("m", 0) > 0) {
     for (Count one : {size("batch", 1), size("m", 0), size("n", 0), size("k", 0)}) key += "," + std::to_string(one);
   } else if (m.op.empty()) {

@@ -13,21 +13,32 @@ namespace llmcalc {
 
 enum class Kernel : unsigned char {
   // memory: one pass over arrays
-  read, write, copy, scale, add, triad, adamw, softmax, rms_norm, gated_activation,
+  read,
+  write,
+  copy,
+  scale,
+  add,
+  triad,
+  adamw,
+  softmax,
+  rms_norm,
+  gated_activation,
   // any operation of a model's step that only moves data, by the bytes it reads and writes
   stream,
   matmul,
   // diagnostics of the machine
-  peak,     // multiply-adds in registers
-  launch,   // an empty job
-  host_to_device, device_to_host, both_directions,
+  peak,    // multiply-adds in registers
+  launch,  // an empty job
+  host_to_device,
+  device_to_host,
+  both_directions,
 };
 
 std::string_view name_of(Kernel kernel);
 bool is_transfer(Kernel kernel);
 
 struct Workload {
-  std::string name;     // as the profile calls it: matmul, copy, ... ; an operation's own name in a model's step
+  std::string name;  // as the profile calls it: matmul, copy, ... ; an operation's own name in a model's step
   Kernel kernel = Kernel::copy;
   std::string variant;  // which code: plain, non-temporal, openblas, ... ; empty: the backend's best
   DType dtype = DType::float32;
@@ -38,8 +49,8 @@ struct Workload {
   bool transcendental = false;           // stream: every output takes an exponential
   Flops flops;
   Bytes read, written;
-  bool cold = true;       // nothing it touches may be in a cache
-  std::string op;         // of a model's step, as in MeasuredWorkload
+  bool cold = true;  // nothing it touches may be in a cache
+  std::string op;    // of a model's step, as in MeasuredWorkload
   std::string operation;
   Count times = 1, portion = 1;
 

@@ -42,8 +42,8 @@ TEST_CASE("Kernels over memory compute what they should") {
   for (std::size_t table = 0; table < cpu::kernel_tables().size(); ++table) {
     INFO(cpu::kernel_tables()[table].name);
     cpu::CpuBackend backend({}, table, Bytes(1 << 16));
-    for (Kernel kernel : {Kernel::read, Kernel::write, Kernel::copy, Kernel::scale, Kernel::add, Kernel::triad, Kernel::adamw,
-                          Kernel::gated_activation}) {
+    for (Kernel kernel : {Kernel::read, Kernel::write, Kernel::copy, Kernel::scale, Kernel::add, Kernel::triad,
+                          Kernel::adamw, Kernel::gated_activation}) {
       for (Count elements : {Count{1}, Count{37}, Count{4099}, Count{1 << 16}}) {
         Workload w = memory_workload(kernel, DType::float32, elements);
         check_one(backend, w);
@@ -53,7 +53,8 @@ TEST_CASE("Kernels over memory compute what they should") {
       }
     }
     for (Kernel kernel : {Kernel::softmax, Kernel::rms_norm}) {
-      for (Count columns : {Count{1}, Count{17}, Count{1000}}) check_one(backend, memory_workload(kernel, DType::float32, 5 * columns, columns));
+      for (Count columns : {Count{1}, Count{17}, Count{1000}})
+        check_one(backend, memory_workload(kernel, DType::float32, 5 * columns, columns));
     }
   }
 }
@@ -63,7 +64,8 @@ TEST_CASE("Streams of any number of bytes in and out") {
   struct Shape {
     Count read, written;
   };
-  for (const Shape& s : {Shape{4096, 4096}, Shape{8192, 4096}, Shape{4100, 12}, Shape{400, 4096}, Shape{0, 4000}, Shape{4000, 0}, Shape{10000, 4096}}) {
+  for (const Shape& s : {Shape{4096, 4096}, Shape{8192, 4096}, Shape{4100, 12}, Shape{400, 4096}, Shape{0, 4000},
+                         Shape{4000, 0}, Shape{10000, 4096}}) {
     for (Op op : {Op::add, Op::tanh}) {
       Launch launch;
       launch.op = op;
@@ -81,7 +83,8 @@ TEST_CASE("Products compute what they should, at every rung and any shape") {
   for (std::size_t table = 0; table < cpu::kernel_tables().size(); ++table) {
     INFO(cpu::kernel_tables()[table].name);
     cpu::CpuBackend backend({}, table, Bytes(1 << 16));
-    for (const Shape& s : {Shape{1, 1, 1, 1}, Shape{1, 7, 5, 3}, Shape{1, 97, 131, 300}, Shape{1, 8, 48, 256}, Shape{3, 33, 65, 17}, Shape{1, 1, 200, 64}}) {
+    for (const Shape& s : {Shape{1, 1, 1, 1}, Shape{1, 7, 5, 3}, Shape{1, 97, 131, 300}, Shape{1, 8, 48, 256},
+                           Shape{3, 33, 65, 17}, Shape{1, 1, 200, 64}}) {
       for (const char* variant : {"plain", "blocked", "vectorised", "openblas", ""}) {
         Workload w = matmul_workload(DType::float32, s.m, s.n, s.k, s.batch);
         w.variant = variant;
@@ -96,7 +99,9 @@ TEST_CASE("FLOPs and bytes come from the engine's operations") {
   const Workload product = matmul_workload(DType::float32, 3, 5, 7);
   CHECK(product.flops == Flops(2 * 3 * 5 * 7));
   CHECK(product.bytes() == Bytes(4 * (3 * 7 + 7 * 5 + 3 * 5)));
-  const auto bytes = [](Kernel kernel) { return memory_workload(kernel, DType::float32, 1000, kernel == Kernel::softmax ? 10 : 0).bytes(); };
+  const auto bytes = [](Kernel kernel) {
+    return memory_workload(kernel, DType::float32, 1000, kernel == Kernel::softmax ? 10 : 0).bytes();
+  };
   CHECK(bytes(Kernel::read) == Bytes(4000));
   CHECK(bytes(Kernel::write) == Bytes(4000));
   CHECK(bytes(Kernel::copy) == Bytes(8000));
@@ -137,7 +142,8 @@ TEST_CASE("Processor lists of the system are read") {
 TEST_CASE("A plan keeps what --only names, and a step's operations") {
   cpu::CpuBackend backend;
   const DeviceInfo info = backend.info();
-  for (const Group& group : make_plan(info, Effort::quick, {"copy"}, {}).groups) CHECK(group.variants.front().name == "copy");
+  for (const Group& group : make_plan(info, Effort::quick, {"copy"}, {}).groups)
+    CHECK(group.variants.front().name == "copy");
   Launch launch;
   launch.op = Op::mm;
   launch.batch = 1;

@@ -1,5 +1,5 @@
-// The harness against planted faults: everything a measurement can get wrong must be found out. Recorded samples stand in
-// for a device; the CPU backend runs faulty kernels.
+// The harness against planted faults: everything a measurement can get wrong must be found out. Recorded samples stand
+// in for a device; the CPU backend runs faulty kernels.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -30,7 +30,8 @@ MeasuredWorkload replayed(const std::string& recording, const std::string& head 
 
 // Faulty matrix products, as a mistake in a kernel or in its call would make them.
 using cpu::matmul_plain;
-void skips_last_row(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc) {
+void skips_last_row(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
+                    Count ldc) {
   matmul_plain(m - 1, n, k, a, lda, b, ldb, c, ldc);
 }
 void writes_nan(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc) {
@@ -40,7 +41,8 @@ void writes_nan(Count m, Count n, Count k, const float* a, Count lda, const floa
 void halves_k(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc) {
   matmul_plain(m, n, k / 2, a, lda, b, ldb, c, ldc);
 }
-void swaps_m_and_n(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc) {
+void swaps_m_and_n(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
+                   Count ldc) {
   for (Count i = 0; i < m; ++i) {
     for (Count j = 0; j < n; ++j) {
       float sum = 0;
@@ -49,7 +51,8 @@ void swaps_m_and_n(Count m, Count n, Count k, const float* a, Count lda, const f
     }
   }
 }
-void one_element_off(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc) {
+void one_element_off(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
+                     Count ldc) {
   matmul_plain(m, n, k, a, lda, b, ldb, c, ldc);
   c[(m - 1) * ldc + n - 1] *= 1.01F;
 }
@@ -91,7 +94,8 @@ TEST_CASE("Order statistics") {
 }
 
 TEST_CASE("The median's interval takes neighbours' likeness into account") {
-  // The same 64 values, once alternating and once in two long runs: runs carry less information, so the interval is wider.
+  // The same 64 values, once alternating and once in two long runs: runs carry less information, so the interval is
+  // wider.
   std::vector<double> alternating, runs;
   for (int i = 0; i < 64; ++i) alternating.push_back(1 + 0.2 * (i % 2) + 0.001 * i);
   runs = alternating;
@@ -135,7 +139,8 @@ TEST_CASE("A device that throttles half-way is noted") {
   Limits limits;
   limits.fewest = limits.most = 80;
   limits.seconds = 100;
-  const auto outcomes = measure_group(backend, backend.info(), {memory_workload(Kernel::copy, DType::float32, 1 << 20)}, limits, go_on);
+  const auto outcomes =
+      measure_group(backend, backend.info(), {memory_workload(Kernel::copy, DType::float32, 1 << 20)}, limits, go_on);
   CHECK(outcomes[0].record.noisy);
   CHECK(outcomes[0].record.stop.find("slower half-way") != std::string::npos);
 }
@@ -173,7 +178,8 @@ TEST_CASE("An error that is no number fails") {
 
 TEST_CASE("Memory that cannot be had leaves a workload out") {
   replay::ReplayBackend backend("llmcalc.replay/1\nworkload *\nno_memory\n", "test");
-  const auto outcomes = measure_group(backend, backend.info(), {memory_workload(Kernel::copy, DType::float32, 64)}, Limits{}, go_on);
+  const auto outcomes =
+      measure_group(backend, backend.info(), {memory_workload(Kernel::copy, DType::float32, 64)}, Limits{}, go_on);
   CHECK(outcomes[0].skipped == "not enough memory");
   cpu::CpuBackend machine;
   CHECK_THROWS_AS(machine.prepare(memory_workload(Kernel::copy, DType::float32, Count{1} << 50)), Error);
@@ -215,7 +221,8 @@ TEST_CASE("A campaign reports after every group and does not repeat what is know
   replay::ReplayBackend backend("llmcalc.replay/1\ncache 10\nworkload *\nsamples 0.001\n", "test");
   Plan plan;
   plan.seconds = 10;
-  for (Kernel kernel : {Kernel::copy, Kernel::add}) plan.groups.push_back({{memory_workload(kernel, DType::float32, 1 << 20)}, Limits{}});
+  for (Kernel kernel : {Kernel::copy, Kernel::add})
+    plan.groups.push_back({{memory_workload(kernel, DType::float32, 1 << 20)}, Limits{}});
   std::vector<std::size_t> sizes;
   CampaignHooks hooks;
   hooks.after = [&](const Campaign& campaign) { sizes.push_back(campaign.found.size()); };
@@ -226,8 +233,13 @@ TEST_CASE("A campaign reports after every group and does not repeat what is know
 }
 
 TEST_CASE("A product's check finds what a kernel leaves out or gets wrong") {
-  cpu::CpuBackend backend({{"right", matmul_plain}, {"skips last row", skips_last_row}, {"NaN", writes_nan}, {"half K", halves_k},
-                           {"M and N", swaps_m_and_n}, {"1 % in one place", one_element_off}}, portable, Bytes(1 << 16));
+  cpu::CpuBackend backend({{"right", matmul_plain},
+                           {"skips last row", skips_last_row},
+                           {"NaN", writes_nan},
+                           {"half K", halves_k},
+                           {"M and N", swaps_m_and_n},
+                           {"1 % in one place", one_element_off}},
+                          portable, Bytes(1 << 16));
   const Workload product = matmul_workload(DType::float32, 40, 24, 56);
   const MeasuredWorkload right = measured_on_cpu(backend, product, "right");
   INFO(right.problem);

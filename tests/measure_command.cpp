@@ -57,7 +57,8 @@ int signalled(const std::string& out, int signal) {
     execl(LLMCALC_PROGRAM, LLMCALC_PROGRAM, "measure", "--backend", "cpu", "--full", "--out", out.c_str(), nullptr);
     _exit(127);
   }
-  for (int i = 0; i < 600 && access(out.c_str(), F_OK) != 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (int i = 0; i < 600 && access(out.c_str(), F_OK) != 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   kill(child, signal);
   int status = 0;
   waitpid(child, &status, 0);
@@ -75,7 +76,8 @@ TEST_CASE("Every backend is listed, with the reason why it cannot be used") {
 TEST_CASE("A measurement becomes a profile that stands as a device") {
   const Scratch scratch;
   const std::string out = scratch.file("measured.yaml");
-  const Ran ran = run_program({"measure", "--backend", "replay:" + scratch.file("steady.txt", steady), "--quick", "--only", "copy,matmul", "--out", out});
+  const Ran ran = run_program({"measure", "--backend", "replay:" + scratch.file("steady.txt", steady), "--quick",
+                               "--only", "copy,matmul", "--out", out});
   CHECK(ran.exit == 0);
   CHECK(ran.out.find("copy fp32") != std::string::npos);
   const Device device = device_in(out);
@@ -90,7 +92,8 @@ TEST_CASE("A measurement becomes a profile that stands as a device") {
 TEST_CASE("What failed verification is marked, and the exit is 5") {
   const Scratch scratch;
   const std::string backend = "replay:" + scratch.file("wrong.txt", steady + "error nan\n");
-  const Ran ran = run_program({"measure", "--backend", backend, "--quick", "--only", "copy", "--out", scratch.file("m.yaml")});
+  const Ran ran =
+      run_program({"measure", "--backend", backend, "--quick", "--only", "copy", "--out", scratch.file("m.yaml")});
   CHECK(ran.exit == 5);
   CHECK(ran.out.find("FAILED") != std::string::npos);
 }
@@ -99,7 +102,8 @@ TEST_CASE("Noise is marked with --quick, an error without, unless allowed") {
   const Scratch scratch;
   const std::string backend = "replay:" + scratch.file("noisy.txt", head + "samples 0.1 0.5 0.2 0.9 0.1 2 0.3 1.5\n");
   const auto exit_of = [&](const std::string& option) {
-    return run_program({"measure", "--backend", backend, option, "--only", "copy", "--out", scratch.file("m.yaml")}).exit;
+    return run_program({"measure", "--backend", backend, option, "--only", "copy", "--out", scratch.file("m.yaml")})
+        .exit;
   };
   CHECK(exit_of("--quick") == 0);
   CHECK(exit_of("--full") == 5);
@@ -131,7 +135,8 @@ TEST_CASE("A kill in mid-run leaves a whole profile, and --resume goes on with i
   const std::size_t before = device_in(out).measured.size();
   CHECK(before >= 1);
   // Another device's measurements are not mixed in.
-  const Ran other = run_program({"measure", "--backend", "replay:" + scratch.file("steady.txt", steady), "--resume", "--out", out});
+  const Ran other =
+      run_program({"measure", "--backend", "replay:" + scratch.file("steady.txt", steady), "--resume", "--out", out});
   CHECK(other.exit == 3);
 }
 
@@ -159,7 +164,9 @@ TEST_CASE("check wants measurements of the model's own operations") {
   CHECK(without.err.find("0.0 %") != std::string::npos);
   CHECK(with_job({"check", "gpt2", "h100-sxm"}).exit == 3);
 
-  CHECK(with_job({"measure", "--backend", backend, "--allow-noisy", "--model", "gpt2", "--only", "copy,matmul,step", "--out", out}).exit == 0);
+  CHECK(with_job({"measure", "--backend", backend, "--allow-noisy", "--model", "gpt2", "--only", "copy,matmul,step",
+                  "--out", out})
+            .exit == 0);
   CHECK(with_job({"check", "gpt2", out}).exit == 0);
   // Every replayed operation takes a millisecond, whatever its size: far from any prediction.
   CHECK(with_job({"check", "gpt2", out, "--tolerance", "1%"}).exit == 1);

@@ -22,8 +22,8 @@ std::string label_of(const StepOperation& operation) {
   const Launch& l = operation.launch;
   std::string label = (operation.where.empty() ? "" : operation.where + " ") + std::string(name_of(l.op));
   if (l.m > 0) {
-    label += " " + (l.batch > 1 ? std::to_string(l.batch) + "x" : std::string()) + std::to_string(l.m) + "x" + std::to_string(l.n) +
-             "x" + std::to_string(l.k);
+    label += " " + (l.batch > 1 ? std::to_string(l.batch) + "x" : std::string()) + std::to_string(l.m) + "x" +
+             std::to_string(l.n) + "x" + std::to_string(l.k);
   } else {
     label += " " + format_gb(l.read + l.written);
   }
@@ -41,7 +41,8 @@ Device calibration_only(const Device& device, const std::vector<StepOperation>& 
     };
     if (w.workload != "matmul") return false;
     return std::any_of(operations.begin(), operations.end(), [&](const StepOperation& o) {
-      return o.launch.m == size("m") && o.launch.n == size("n") && o.launch.k == size("k") && o.launch.batch == size("batch");
+      return o.launch.m == size("m") && o.launch.n == size("n") && o.launch.k == size("k") &&
+             o.launch.batch == size("batch");
     });
   };
   kept.measured.erase(std::remove_if(kept.measured.begin(), kept.measured.end(), tested), kept.measured.end());
@@ -60,17 +61,24 @@ std::string reason_of(const CheckedOperation& o, const MeasuredWorkload& w, cons
   if (w.stop.find("half-way") != std::string::npos) return "the device changed while it was measured: " + w.stop;
   if (w.noisy || 2 * w.disturbed > w.samples) {
     std::string why = "noisy machine: the median is sure to " + format_percent(w.noise);
-    if (w.disturbed > 0) why += ", " + std::to_string(w.disturbed) + " of " + std::to_string(w.samples) + " samples disturbed";
+    if (w.disturbed > 0)
+      why += ", " + std::to_string(w.disturbed) + " of " + std::to_string(w.samples) + " samples disturbed";
     return why;
   }
   if (o.bound == "launch") return "launch-bound: it takes less time than starting it";
-  if (l.m > 0 && std::min({l.m, l.n, l.k}) < small_axis) return "a small product: an axis below " + std::to_string(small_axis) + " leaves units idle";
-  if (l.m > 0 && l.row_alignment < even_rows) return "unaligned rows: they start at multiples of " + std::to_string(l.row_alignment) + " bytes";
-  if (device.l2 && l.read + l.written < *device.l2 && !slower) return "it fits in the cache, which the prediction does not count on";
-  if (l.m > 0) return slower ? "the nearest shape measured was an easier one" : "the nearest shape measured was a harder one";
-  if (slower && l.elementwise > 0 && o.bound == "memory") return "its arithmetic takes longer than its data: exponentials or divisions";
+  if (l.m > 0 && std::min({l.m, l.n, l.k}) < small_axis)
+    return "a small product: an axis below " + std::to_string(small_axis) + " leaves units idle";
+  if (l.m > 0 && l.row_alignment < even_rows)
+    return "unaligned rows: they start at multiples of " + std::to_string(l.row_alignment) + " bytes";
+  if (device.l2 && l.read + l.written < *device.l2 && !slower)
+    return "it fits in the cache, which the prediction does not count on";
+  if (l.m > 0)
+    return slower ? "the nearest shape measured was an easier one" : "the nearest shape measured was a harder one";
+  if (slower && l.elementwise > 0 && o.bound == "memory")
+    return "its arithmetic takes longer than its data: exponentials or divisions";
   if (l.op == Op::sum) return "it only reads, which is faster than the copy the prediction is made from";
-  return slower ? "slower than the copy the prediction is made from" : "faster than the copy the prediction is made from";
+  return slower ? "slower than the copy the prediction is made from"
+                : "faster than the copy the prediction is made from";
 }
 
 double quantile(std::vector<double> values, double share) {
@@ -83,9 +91,11 @@ double quantile(std::vector<double> values, double share) {
 }  // namespace
 
 CheckReport check_estimate(const ModelSource& source, const Device& device, const RunOptions& options) {
-  if (!source.model) throw Error(Exit::bad_input, source.name + " is known only by its size, and has no operations to check");
+  if (!source.model)
+    throw Error(Exit::bad_input, source.name + " is known only by its size, and has no operations to check");
   if (device.measured.empty())
-    throw Error(Exit::bad_input, device.source + ": nothing was measured there", "llmcalc measure --model MODEL writes such a profile");
+    throw Error(Exit::bad_input, device.source + ": nothing was measured there",
+                "llmcalc measure --model MODEL writes such a profile");
   const Resolved resolved = resolve(options, source, &device);
   const TracedStep step = trace_step(*source.model, resolved.plan);
   const std::vector<StepOperation> operations = distinct_operations(step.trace, resolved.plan.accumulate);
@@ -93,8 +103,11 @@ CheckReport check_estimate(const ModelSource& source, const Device& device, cons
   const Rates rates(calibration, resolved.plan, resolved.counting);
   if (!rates.why_not.empty()) throw Error(Exit::bad_input, "no prediction: " + rates.why_not);
   if (rates.basis != "measured")
-    throw Error(Exit::bad_input, device.source + ": the measurements predict nothing for this recipe: there is no verified product in its "
-                "number format, or no copy outside the cache", "measure without --only, or with --only matmul,copy,step");
+    throw Error(Exit::bad_input,
+                device.source +
+                    ": the measurements predict nothing for this recipe: there is no verified product in its "
+                    "number format, or no copy outside the cache",
+                "measure without --only, or with --only matmul,copy,step");
 
   CheckReport report;
   report.model = source.name;
@@ -112,7 +125,8 @@ CheckReport check_estimate(const ModelSource& source, const Device& device, cons
     if (!(o.predicted > Seconds(0))) continue;  // views and the like
     const double times = static_cast<double>(o.times);
     const auto found = std::find_if(device.measured.begin(), device.measured.end(), [&](const MeasuredWorkload& w) {
-      return w.verified && w.median > Seconds(0) && is_measurement_of(w, operation.launch, resolved.plan.precision->tf32);
+      return w.verified && w.median > Seconds(0) &&
+             is_measurement_of(w, operation.launch, resolved.plan.precision->tf32);
     });
     if (found == device.measured.end()) {
       o.reason = "not measured";
@@ -134,7 +148,9 @@ CheckReport check_estimate(const ModelSource& source, const Device& device, cons
     report.median_error = quantile(errors, 0.5);
     report.p95_error = quantile(errors, 0.95);
   }
-  const auto weight = [](const CheckedOperation& o) { return o.measured.value_or(o.predicted).value() * static_cast<double>(o.times); };
+  const auto weight = [](const CheckedOperation& o) {
+    return o.measured.value_or(o.predicted).value() * static_cast<double>(o.times);
+  };
   std::stable_sort(report.operations.begin(), report.operations.end(),
                    [&](const CheckedOperation& a, const CheckedOperation& b) { return weight(a) > weight(b); });
   return report;

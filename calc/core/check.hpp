@@ -1,5 +1,6 @@
 // An estimate against a measurement, operation by operation. What predicts and what tests are kept apart: predictions
-// come from the harness's own workloads (squares, sweeps, copies), tests are the model's operations at their true shapes.
+// come from the harness's own workloads (squares, sweeps, copies), tests are the model's operations at their true
+// shapes.
 #pragma once
 
 #include <optional>
@@ -14,23 +15,23 @@
 namespace llmcalc {
 
 struct CheckedOperation {
-  std::string operation;       // "layers.mlp.c_fc addmm 256x3072x768"
-  Count times = 1;             // in one step
-  Seconds predicted;           // of one
+  std::string operation;  // "layers.mlp.c_fc addmm 256x3072x768"
+  Count times = 1;        // in one step
+  Seconds predicted;      // of one
   std::optional<Seconds> measured;
-  double ratio = 0;            // measured / predicted
-  std::string bound;           // memory | compute | launch
-  bool within = true;          // of the band
-  std::string reason;          // why not, or why it was not measured
+  double ratio = 0;    // measured / predicted
+  std::string bound;   // memory | compute | launch
+  bool within = true;  // of the band
+  std::string reason;  // why not, or why it was not measured
 };
 
 struct CheckReport {
   std::string model, device;
-  std::vector<CheckedOperation> operations;  // most time first
-  double band = 0;                           // ratios from 1 / (1 + band) to 1 + band count as agreement
+  std::vector<CheckedOperation> operations;       // most time first
+  double band = 0;                                // ratios from 1 / (1 + band) to 1 + band count as agreement
   std::optional<double> median_error, p95_error;  // of |ratio - 1|, over what was measured
-  double covered = 0;                        // share of the step's time that was measured
-  Seconds predicted_step, measured_step;     // sums over what was measured, and how long both say it takes
+  double covered = 0;                             // share of the step's time that was measured
+  Seconds predicted_step, measured_step;          // sums over what was measured, and how long both say it takes
 };
 
 // Less of the step than this says nothing about it.

@@ -31,7 +31,8 @@ Table check_table(const CheckReport& report) {
                {"why"}},
               {}};
   for (const CheckedOperation& o : report.operations) {
-    table.rows.push_back({o.operation, Cell(format_count(o.times), o.times), Cell(format_time(o.predicted), o.predicted),
+    table.rows.push_back({o.operation, Cell(format_count(o.times), o.times),
+                          Cell(format_time(o.predicted), o.predicted),
                           o.measured ? Cell(format_time(*o.measured), *o.measured) : Cell(""),
                           o.measured ? Cell(format_fixed(o.ratio, 2), o.ratio) : Cell(""), o.bound, o.reason});
   }
@@ -41,15 +42,18 @@ Table check_table(const CheckReport& report) {
 std::string check_text(const CheckReport& report, bool markdown, bool colour) {
   Page page;
   page.title(report.model + ": one step on " + report.device + ", predicted and measured");
-  page.line("Predicted from squares, sweeps and copies measured on this device; tested on the model's own shapes, which "
-            "predict nothing here.", Tone::faint);
+  page.line(
+      "Predicted from squares, sweeps and copies measured on this device; tested on the model's own shapes, which "
+      "predict nothing here.",
+      Tone::faint);
   page.table(check_table(report));
   page.line("ratio: measured / predicted; from " + format_fixed(1 / (1 + report.band), 2) + " to " +
             format_fixed(1 + report.band, 2) + " it counts as agreement.");
   if (report.median_error)
-    page.line("Error: median " + format_percent(*report.median_error) + ", 95th percentile " + format_percent(*report.p95_error) + ".");
-  page.line("Covered: " + format_percent(report.covered) + " of the step's time was measured: " + format_time(report.measured_step) +
-                ", predicted " + format_time(report.predicted_step) + ".",
+    page.line("Error: median " + format_percent(*report.median_error) + ", 95th percentile " +
+              format_percent(*report.p95_error) + ".");
+  page.line("Covered: " + format_percent(report.covered) + " of the step's time was measured: " +
+                format_time(report.measured_step) + ", predicted " + format_time(report.predicted_step) + ".",
             report.covered < least_coverage ? Tone::bad : Tone::plain);
   return markdown ? page.as_markdown() : page.as_text(colour);
 }

@@ -19,7 +19,8 @@ std::string size_of_workload(const MeasuredWorkload& w) {
     return found == w.dimensions.end() ? otherwise : found->second;
   };
   if (value("m", 0) > 0) {
-    std::string size = std::to_string(value("m", 0)) + " x " + std::to_string(value("n", 0)) + " x " + std::to_string(value("k", 0));
+    std::string size =
+        std::to_string(value("m", 0)) + " x " + std::to_string(value("n", 0)) + " x " + std::to_string(value("k", 0));
     return value("batch", 1) > 1 ? std::to_string(value("batch", 1)) + " x " + size : size;
   }
   return w.bytes > Bytes(0) ? format_gb(w.bytes) : "";
@@ -122,9 +123,10 @@ Table measure_table(const std::vector<MeasuredWorkload>& workloads) {
                {"verdict"}},
               {}};
   for (const MeasuredWorkload& w : workloads) {
-    table.rows.push_back({w.operation.empty() ? w.workload + " " + w.dtype : w.operation, w.variant, size_of_workload(w), w.state,
-                          Cell(format_time(w.median), w.median), format_time(w.p5) + " - " + format_time(w.p95), rate_of(w),
-                          Cell(std::to_string(w.samples), w.samples), Cell(format_percent(w.noise), w.noise), verdict_of(w)});
+    table.rows.push_back(
+        {w.operation.empty() ? w.workload + " " + w.dtype : w.operation, w.variant, size_of_workload(w), w.state,
+         Cell(format_time(w.median), w.median), format_time(w.p5) + " - " + format_time(w.p95), rate_of(w),
+         Cell(std::to_string(w.samples), w.samples), Cell(format_percent(w.noise), w.noise), verdict_of(w)});
   }
   return table;
 }
@@ -143,10 +145,12 @@ std::string measure_text(const Measured& measured, bool markdown, bool colour) {
   for (const auto& [dtype, rate] : measured.peak) page.line("peak " + dtype + ": " + format_rate(rate));
   if (measured.bandwidth) page.line("memory: " + format_rate(*measured.bandwidth) + ", bytes read and written");
   for (const std::string& words : measured.expected) page.line(words);
-  const auto noisy = std::count_if(measured.workloads.begin(), measured.workloads.end(), [](const auto& w) { return w.noisy; });
+  const auto noisy =
+      std::count_if(measured.workloads.begin(), measured.workloads.end(), [](const auto& w) { return w.noisy; });
   if (noisy > 0)
     page.line(std::to_string(noisy) + " of " + std::to_string(measured.workloads.size()) +
-              " never settled: other programs had the machine, or there was no time for more samples.", Tone::warning);
+                  " never settled: other programs had the machine, or there was no time for more samples.",
+              Tone::warning);
   // Together by reason; JSON has no need of them, the profile shows what is there.
   std::map<std::string, std::vector<std::string>> by_reason;
   for (const std::string& what : measured.left_out) {
@@ -173,11 +177,13 @@ std::string measured_profile(const Measured& measured) {
   out += "}\n";
   if (!measured.peak.empty()) {
     out += "peak:\n";
-    for (const auto& [dtype, rate] : measured.peak) out += "  " + dtype + ": " + rate_text(rate.value() / tera, "TFLOP/s") + "\n";
+    for (const auto& [dtype, rate] : measured.peak)
+      out += "  " + dtype + ": " + rate_text(rate.value() / tera, "TFLOP/s") + "\n";
   }
-  out += "sources:\n"
-         "  peak: the fastest verified matrix product, or the multiply-add loop in registers\n"
-         "  memory: the fastest verified pass over memory, bytes read and written\n";
+  out +=
+      "sources:\n"
+      "  peak: the fastest verified matrix product, or the multiply-add loop in registers\n"
+      "  memory: the fastest verified pass over memory, bytes read and written\n";
   out += "measured:\n  method:\n";
   for (const auto& [name, value] : measured.method) out += "    " + quoted(name) + ": " + quoted(value) + "\n";
   out += measured.workloads.empty() ? "  workloads: []\n" : "  workloads:\n";

@@ -16,13 +16,13 @@ struct Measured {
   std::string device;  // as the driver or the system names it
   std::optional<double> compute_capability;
   Bytes memory;
-  Bytes cache;                                     // last level; 0: not known
-  std::map<std::string, FlopsPerSecond> peak;      // by dtype
+  Bytes cache;                                 // last level; 0: not known
+  std::map<std::string, FlopsPerSecond> peak;  // by dtype
   std::optional<BytesPerSecond> bandwidth;
   std::map<std::string, std::string> method;
   std::vector<MeasuredWorkload> workloads;
   std::vector<std::string> left_out;
-  std::vector<std::string> expected;               // what is usual for such a device, in words
+  std::vector<std::string> expected;  // what is usual for such a device, in words
 };
 
 Json measure_json(const Measured& measured);

@@ -40,9 +40,7 @@ void Arena::reserve(Pool& pool, Count bytes) {
     throw Error(Exit::not_available, "not enough memory for arrays of " + format_gib(Bytes(static_cast<Count>(size))));
   data_ = static_cast<float*>(memory);
   slice_ = rounded;
-  pool.run([&](std::size_t thread) {
-    fill(static_cast<Count>(thread) * slice_, slice_);
-  });
+  pool.run([&](std::size_t thread) { fill(static_cast<Count>(thread) * slice_, slice_); });
 }
 
 void Arena::fill(Count first, Count elements) {

@@ -14,8 +14,9 @@
 namespace llmcalc::cpu {
 namespace {
 
-constexpr Count line = 16;            // floats of a cache line
-constexpr Count array_padding = 272;  // floats between arrays: addresses a power of two apart would meet in one cache set
+constexpr Count line = 16;  // floats of a cache line
+constexpr Count array_padding =
+    272;  // floats between arrays: addresses a power of two apart would meet in one cache set
 constexpr Count word = static_cast<Count>(sizeof(float));
 constexpr double disturbed_ratio = 1.05;  // wall clock over processor time
 
@@ -39,7 +40,9 @@ bool past_the_cache(const Workload& w) { return w.variant == "non-temporal"; }
 }  // namespace
 
 CpuBackend::CpuBackend(std::vector<ExtraMatmul> extra, std::size_t table, Bytes cache)
-    : machine_(look_at_machine()), kernels_(kernel_tables().at(table)), extra_(std::move(extra)),
+    : machine_(look_at_machine()),
+      kernels_(kernel_tables().at(table)),
+      extra_(std::move(extra)),
       pool_(std::make_unique<Pool>(machine_.processors)) {
   if (cache > Bytes(0)) machine_.last_level_cache = cache;
 }
@@ -183,8 +186,10 @@ std::unique_ptr<Task> CpuBackend::prepare(const Workload& workload) {
   } else {
     const bool in_place = w.kernel == Kernel::adamw;
     task->stream = w.kernel == Kernel::read ? nullptr : stream_kernel(w);
-    task->in_arrays = w.kernel == Kernel::write ? 0 : (w.kernel == Kernel::add || w.kernel == Kernel::triad ||
-                                                       w.kernel == Kernel::gated_activation ? 2 : 1);
+    task->in_arrays =
+        w.kernel == Kernel::write
+            ? 0
+            : (w.kernel == Kernel::add || w.kernel == Kernel::triad || w.kernel == Kernel::gated_activation ? 2 : 1);
     task->out_arrays = w.kernel == Kernel::read ? 0 : (in_place ? 3 : 1);
     const Count unit = w.columns > 0 ? w.columns : 1;  // rows stay whole
     Count most = 0;
@@ -221,8 +226,8 @@ std::string CpuBackend::best_matmul() {
   return best_matmul_ = names[least[1] < least[0]];
 }
 
-// As many windows as it takes to leave the caches, and the memory allows. All arrays of a window lie behind one another,
-// so everything else in the arena is touched before anything is touched again.
+// As many windows as it takes to leave the caches, and the memory allows. All arrays of a window lie behind one
+// another, so everything else in the arena is touched before anything is touched again.
 void CpuBackend::place(CpuTask& task) {
   const Workload& w = task.workload;
   const bool shared = w.kernel == Kernel::matmul;  // one window for all threads, or one in each thread's slice

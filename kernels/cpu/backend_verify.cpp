@@ -90,7 +90,8 @@ Verification CpuBackend::verify_matmul(const CpuTask& task) const {
   const float* c = arena_.data() + task.window(task.last()) + task.out_offset;
   Verification all = passed();
   for (Count i = 0; i < w.batch; ++i)
-    merge(all, verify_product(a + i * w.m * w.k, b + i * w.k * w.n, c + i * w.m * w.n, w.m, w.n, w.k, error_limit(w.dtype)));
+    merge(all,
+          verify_product(a + i * w.m * w.k, b + i * w.k * w.n, c + i * w.m * w.n, w.m, w.n, w.k, error_limit(w.dtype)));
   return all;
 }
 
@@ -105,7 +106,8 @@ Verification CpuBackend::verify_mixed(const CpuTask& task) const {
       const float* out = arena_.slice(t) + task.window(task.last()) + task.out_offset;
       merge(all, verify_elements(out, part.written, [&](Count i) { return reference.at(i); }, 1, limit));
     }
-    merge(all, verify_value(task.sums[t * CpuTask::sum_stride], reference.sum(), reference.sum_scale(), error_limit(DType::float32)));
+    merge(all, verify_value(task.sums[t * CpuTask::sum_stride], reference.sum(), reference.sum_scale(),
+                            error_limit(DType::float32)));
   }
   return all;
 }
@@ -129,9 +131,9 @@ Verification CpuBackend::verify_streams(const CpuTask& task) const {
     const float* out = arena_.slice(t) + task.window(task.last()) + task.out_offset;
     if (w.kernel == Kernel::adamw) {
       for (int array = 0; array < 3; ++array) {
-        merge(all, verify_elements(out + array * task.array_stride, elements, [&](Count i) {
-          return adamw_reference(static_cast<double>(x[i]), array);
-        }, 1e-2, limit));
+        merge(all, verify_elements(
+                       out + array * task.array_stride, elements,
+                       [&](Count i) { return adamw_reference(static_cast<double>(x[i]), array); }, 1e-2, limit));
       }
       continue;
     }

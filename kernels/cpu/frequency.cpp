@@ -23,7 +23,9 @@ double dependent_chain(Count links) {
   constexpr Count unrolled = 16;
   for (Count i = 0; i < links; i += unrolled) {
     // The empty statements keep the compiler from adding several steps in one.
-#define LLMCALC_LINK value += step; __asm__ volatile("" : "+r"(value));
+#define LLMCALC_LINK \
+  value += step;     \
+  __asm__ volatile("" : "+r"(value));
 #define LLMCALC_FOUR LLMCALC_LINK LLMCALC_LINK LLMCALC_LINK LLMCALC_LINK
     LLMCALC_FOUR LLMCALC_FOUR LLMCALC_FOUR LLMCALC_FOUR
 #undef LLMCALC_FOUR

@@ -86,8 +86,8 @@ const std::vector<KernelTable>& kernel_tables() {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     const bool fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl"))
+    if (fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
       usable.push_back(avx512::make_table("avx512", avx512_flops));
     if (fma) usable.push_back(avx2::make_table("avx2", avx2_flops));
     usable.push_back(sse2::make_table("sse2", sse2_flops));
@@ -99,7 +99,8 @@ const std::vector<KernelTable>& kernel_tables() {
   return tables;
 }
 
-void matmul_plain(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc) {
+void matmul_plain(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
+                  Count ldc) {
   for (Count i = 0; i < m; ++i) {
     for (Count j = 0; j < n; ++j) {
       float sum = 0;
@@ -109,7 +110,8 @@ void matmul_plain(Count m, Count n, Count k, const float* a, Count lda, const fl
   }
 }
 
-void matmul_blocked(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc) {
+void matmul_blocked(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
+                    Count ldc) {
   constexpr Count block = 64;  // three blocks of floats fit a first-level cache of 48 KiB, and nearly one of 32 KiB
   for (Count i = 0; i < m; ++i) std::fill(c + i * ldc, c + i * ldc + n, 0.0F);
   for (Count i0 = 0; i0 < m; i0 += block) {

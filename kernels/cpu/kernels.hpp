@@ -33,12 +33,13 @@ using MatmulKernel = void (*)(Count m, Count n, Count k, const float* a, Count l
                               Count ldc);
 
 struct KernelTable {
-  std::string name;          // portable, sse2, avx2, avx512, neon
+  std::string name;           // portable, sse2, avx2, avx512, neon
   Count flops_per_cycle = 0;  // the most one core of this kind does in float32; 0: not known
   double (*read)(const float* in, Count elements) = nullptr;  // sum of it all
   StreamKernel write = nullptr, copy = nullptr, scale = nullptr, add = nullptr, triad = nullptr;
   // The same past the cache; nullptr where the processor has no such stores.
-  StreamKernel write_past = nullptr, copy_past = nullptr, scale_past = nullptr, add_past = nullptr, triad_past = nullptr;
+  StreamKernel write_past = nullptr, copy_past = nullptr, scale_past = nullptr, add_past = nullptr,
+               triad_past = nullptr;
   StreamKernel adamw = nullptr, softmax = nullptr, rms_norm = nullptr, gated_activation = nullptr;
   double (*mixed)(const MixedStream&) = nullptr;  // a sum over what is read and not stored
   MatmulKernel matmul = nullptr;                  // blocked and vectorised
@@ -51,7 +52,8 @@ const std::vector<KernelTable>& kernel_tables();
 
 // Matrix products in rising complexity; the vectorised one is in the table.
 void matmul_plain(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc);
-void matmul_blocked(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc);
+void matmul_blocked(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
+                    Count ldc);
 
 // Seconds of this thread's own time for `links` additions that wait for one another, one cycle each.
 double dependent_chain(Count links);

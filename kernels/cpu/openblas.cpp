@@ -83,10 +83,11 @@ OpenBlas open_library() {
 
 }  // namespace
 
-void OpenBlas::matmul(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc) const {
+void OpenBlas::matmul(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
+                      Count ldc) const {
   const auto whole = [](Count size) { return static_cast<int>(size); };
-  sgemm(row_major, not_transposed, not_transposed, whole(m), whole(n), whole(k), 1.0F, a, whole(lda), b, whole(ldb), 0.0F, c,
-        whole(ldc));
+  sgemm(row_major, not_transposed, not_transposed, whole(m), whole(n), whole(k), 1.0F, a, whole(lda), b, whole(ldb),
+        0.0F, c, whole(ldc));
 }
 
 const OpenBlas& openblas() {

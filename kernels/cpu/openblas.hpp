@@ -14,7 +14,8 @@ struct OpenBlas {
   void (*sgemm)(int layout, int trans_a, int trans_b, int m, int n, int k, float alpha, const float* a, int lda,
                 const float* b, int ldb, float beta, float* c, int ldc) = nullptr;
 
-  void matmul(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc) const;
+  void matmul(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
+              Count ldc) const;
 };
 
 // Opened once. Its own threads are switched off: ours are pinned, and two pools on the same processors collapse.

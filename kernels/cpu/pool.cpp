@@ -64,7 +64,8 @@ PoolTiming Pool::run(const std::function<void(std::size_t)>& job) {
   waiting_.store(static_cast<unsigned>(threads_.size()), std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();
-  for (unsigned left = waiting_.load(std::memory_order_acquire); left != 0; left = waiting_.load(std::memory_order_acquire))
+  for (unsigned left = waiting_.load(std::memory_order_acquire); left != 0;
+       left = waiting_.load(std::memory_order_acquire))
     waiting_.wait(left, std::memory_order_acquire);
   PoolTiming timing;
   double first = reports_.front().start, last = reports_.front().end;

@@ -15,22 +15,22 @@ struct CpuBackend::CpuTask : Task {
   CpuBackend& backend;
   // Streams: every thread has windows of its own in its slices. Products: windows lie in the arena as a whole.
   struct Part {
-    Count elements = 0;          // of each array
+    Count elements = 0;           // of each array
     Count read = 0, written = 0;  // words of a mixed stream
   };
-  std::vector<Part> parts;       // by thread
+  std::vector<Part> parts;  // by thread
   Count in_arrays = 0, out_arrays = 0;
-  Count array_stride = 0;        // from one array of a window to the next, in floats
-  Count out_offset = 0;          // of what is written, behind what is read
-  Count stride = 0;              // from one window to the next; 0: no arrays
-  Count windows = 1;             // how many are used in turn
-  Count b_offset = 0;            // of B behind A
+  Count array_stride = 0;                 // from one array of a window to the next, in floats
+  Count out_offset = 0;                   // of what is written, behind what is read
+  Count stride = 0;                       // from one window to the next; 0: no arrays
+  Count windows = 1;                      // how many are used in turn
+  Count b_offset = 0;                     // of B behind A
   Count grid_rows = 1, grid_columns = 1;  // threads over the rows and columns of C
   MatmulKernel matmul = nullptr;          // nullptr: OpenBLAS
   StreamKernel stream = nullptr;
-  Count rounds = 0;              // of the peak loop
-  Count next = 0;                // round that comes next
-  std::vector<double> sums;      // what reading kernels found, by thread, a cache line apart
+  Count rounds = 0;          // of the peak loop
+  Count next = 0;            // round that comes next
+  std::vector<double> sums;  // what reading kernels found, by thread, a cache line apart
 
   static constexpr std::size_t sum_stride = 8;
 

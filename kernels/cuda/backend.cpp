@@ -26,14 +26,18 @@ std::string why_not() {
   cudaGetLastError();
   if (status == cudaErrorInsufficientDriver) {
     const auto version = [](int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); };
-    return "the driver is too old: it knows CUDA " + version(driver) + ", this program needs " + version(CUDART_VERSION);
+    return "the driver is too old: it knows CUDA " + version(driver) + ", this program needs " +
+           version(CUDART_VERSION);
   }
-  if (status == cudaErrorNoDevice || (status == cudaSuccess && devices == 0)) return "no NVIDIA device here, or none is visible (CUDA_VISIBLE_DEVICES)";
+  if (status == cudaErrorNoDevice || (status == cudaSuccess && devices == 0))
+    return "no NVIDIA device here, or none is visible (CUDA_VISIBLE_DEVICES)";
   if (status != cudaSuccess) return cudaGetErrorString(status);
   return blas_lt().why_not;
 }
 
-bool is_product_variant(const std::string& variant) { return variant.empty() || variant == "cublaslt" || variant == "cublaslt-best"; }
+bool is_product_variant(const std::string& variant) {
+  return variant.empty() || variant == "cublaslt" || variant == "cublaslt-best";
+}
 
 }  // namespace
 
@@ -56,8 +60,10 @@ HostMemory::HostMemory(std::size_t bytes, bool pinned) : pinned_(pinned) {
 }
 
 HostMemory::~HostMemory() {
-  if (pinned_) cudaFreeHost(data_);
-  else ::operator delete(data_);
+  if (pinned_)
+    cudaFreeHost(data_);
+  else
+    ::operator delete(data_);
 }
 
 CudaBackend::CudaBackend() {
@@ -73,7 +79,8 @@ CudaBackend::CudaBackend() {
   require(cudaStreamCreateWithFlags(&other_stream_, cudaStreamNonBlocking), "a stream");
   require(cudaEventCreate(&begin_), "an event");
   require(cudaEventCreate(&end_), "an event");
-  if (blas_lt().create(&blas_) != CUBLAS_STATUS_SUCCESS) throw Error(Exit::not_available, "cuda: cuBLASLt does not start");
+  if (blas_lt().create(&blas_) != CUBLAS_STATUS_SUCCESS)
+    throw Error(Exit::not_available, "cuda: cuBLASLt does not start");
 }
 
 CudaBackend::~CudaBackend() {
@@ -104,8 +111,8 @@ DeviceInfo CudaBackend::info() {
   info.method["cuda runtime"] = std::to_string(CUDART_VERSION);
   info.method["blas"] = blas_lt().version;
   info.method["clocks"] = "CUDA events around a graph; before: " + std::to_string(state.clock_mhz) + " MHz, memory " +
-                          std::to_string(state.memory_clock_mhz) + " MHz, " + std::to_string(state.temperature) + " C, " +
-                          std::to_string(state.power_milliwatts / 1000) + " W (read, never set)";
+                          std::to_string(state.memory_clock_mhz) + " MHz, " + std::to_string(state.temperature) +
+                          " C, " + std::to_string(state.power_milliwatts / 1000) + " W (read, never set)";
   return info;
 }
 
@@ -117,14 +124,19 @@ std::string CudaBackend::supports(const Workload& w) {
     if (std::max({w.m, w.n, w.k}) > std::numeric_limits<int>::max()) return "an axis is too long";
     const bool half = w.dtype == DType::bfloat16 || w.dtype == DType::float16;
     if (w.dtype != DType::float32 && !half) return dtype_key(w) + " products are not measured yet";
-    if (w.dtype == DType::bfloat16 && capability_ < ampere) return "bf16 needs compute capability 8.0, this is " + format_fixed(capability_, 1);
-    if (w.tf32 && capability_ < ampere) return "tf32 needs compute capability 8.0, this is " + format_fixed(capability_, 1);
+    if (w.dtype == DType::bfloat16 && capability_ < ampere)
+      return "bf16 needs compute capability 8.0, this is " + format_fixed(capability_, 1);
+    if (w.tf32 && capability_ < ampere)
+      return "tf32 needs compute capability 8.0, this is " + format_fixed(capability_, 1);
     if (is_product_variant(w.variant)) return "";
     constexpr Count most_batch = 65535;  // blocks along the grid's last axis
     if (w.batch > most_batch) return "too many products in one launch";
     if (w.variant != "tensor") return w.dtype == DType::float32 && !w.tf32 ? "" : w.variant + " computes in fp32 only";
-    if (!half || capability_ < ampere) return "the tensor kernel takes bf16 and fp16 on compute capability 8.0 or newer";
-    return w.m % tensor_tile == 0 && w.n % tensor_tile == 0 && w.k % tensor_depth == 0 ? "" : "the tensor kernel takes whole tiles only";
+    if (!half || capability_ < ampere)
+      return "the tensor kernel takes bf16 and fp16 on compute capability 8.0 or newer";
+    return w.m % tensor_tile == 0 && w.n % tensor_tile == 0 && w.k % tensor_depth == 0
+               ? ""
+               : "the tensor kernel takes whole tiles only";
   }
   if (w.kernel == Kernel::stream) {
     if (w.op.rfind("attention", 0) == 0) return "no fused attention kernel of ours";
@@ -139,7 +151,8 @@ void CudaBackend::lay_out(CudaTask& task) const {
   const auto floats = [](Count count) { return static_cast<std::size_t>(count) * sizeof(float); };
   if (w.kernel == Kernel::matmul) {
     const auto size = static_cast<std::size_t>(size_of(w.dtype).value());
-    const std::size_t a = size * static_cast<std::size_t>(w.batch * w.m * w.k), b = size * static_cast<std::size_t>(w.batch * w.k * w.n);
+    const std::size_t a = size * static_cast<std::size_t>(w.batch * w.m * w.k),
+                      b = size * static_cast<std::size_t>(w.batch * w.k * w.n);
     task.b_offset = aligned(a);
     task.in_bytes = task.out_offset = task.b_offset + aligned(b);
     task.out_bytes = size * static_cast<std::size_t>(w.elements);
@@ -151,7 +164,10 @@ void CudaBackend::lay_out(CudaTask& task) const {
     task.out_bytes = floats(task.written_words);
     task.moved = Bytes(static_cast<Count>(floats(task.read_words) + task.out_bytes));
   } else {
-    const Count inputs = w.kernel == Kernel::write ? 0 : (w.kernel == Kernel::add || w.kernel == Kernel::triad || w.kernel == Kernel::gated_activation ? 2 : 1);
+    const Count inputs =
+        w.kernel == Kernel::write
+            ? 0
+            : (w.kernel == Kernel::add || w.kernel == Kernel::triad || w.kernel == Kernel::gated_activation ? 2 : 1);
     const Count outputs = w.kernel == Kernel::read ? 0 : (w.kernel == Kernel::adamw ? 3 : 1);
     task.array = aligned(floats(w.elements));
     task.in_bytes = task.out_offset = task.array * static_cast<std::size_t>(inputs);
@@ -190,10 +206,14 @@ std::unique_ptr<Task> CudaBackend::prepare(const Workload& workload) {
   }
   lay_out(*task);
   task->memory = std::make_unique<DeviceMemory>(task->stride * static_cast<std::size_t>(task->windows));
-  task->sums = std::make_unique<DeviceMemory>(sizeof(float) * static_cast<std::size_t>(processors_ * read_blocks_per_processor));
-  const Format format = w.dtype == DType::bfloat16 ? Format::bf16 : w.dtype == DType::float16 ? Format::fp16 : Format::fp32;
+  task->sums =
+      std::make_unique<DeviceMemory>(sizeof(float) * static_cast<std::size_t>(processors_ * read_blocks_per_processor));
+  const Format format = w.dtype == DType::bfloat16  ? Format::bf16
+                        : w.dtype == DType::float16 ? Format::fp16
+                                                    : Format::fp32;
   const bool half = w.kernel == Kernel::matmul && format != Format::fp32;
-  const auto elements = static_cast<std::int64_t>(task->stride * static_cast<std::size_t>(task->windows) / (half ? 2 : 4));
+  const auto elements =
+      static_cast<std::int64_t>(task->stride * static_cast<std::size_t>(task->windows) / (half ? 2 : 4));
   fill_random(task->memory->at(0), elements, 0, half ? format : Format::fp32, stream_);
   require(cudaGetLastError(), "filling memory");
   if (w.kernel == Kernel::matmul && is_product_variant(w.variant)) {
@@ -226,9 +246,11 @@ void CudaBackend::enqueue_matmul(CudaTask& task, char* window) {
   if (task.product) return task.product->run(window, b, c, stream_);
   const auto size = [](Count count) { return static_cast<int>(count); };
   if (w.variant == "tensor")
-    return matmul_tensor(window, b, c, w.dtype == DType::float16 ? Format::fp16 : Format::bf16, size(w.batch), size(w.m), size(w.n), size(w.k), stream_);
+    return matmul_tensor(window, b, c, w.dtype == DType::float16 ? Format::fp16 : Format::bf16, size(w.batch),
+                         size(w.m), size(w.n), size(w.k), stream_);
   const auto start = w.variant == "plain" ? matmul_plain : w.variant == "shared" ? matmul_shared : matmul_registers;
-  start(reinterpret_cast<const float*>(window), reinterpret_cast<const float*>(b), reinterpret_cast<float*>(c), size(w.batch), size(w.m), size(w.n), size(w.k), stream_);
+  start(reinterpret_cast<const float*>(window), reinterpret_cast<const float*>(b), reinterpret_cast<float*>(c),
+        size(w.batch), size(w.m), size(w.n), size(w.k), stream_);
 }
 
 void CudaBackend::enqueue(CudaTask& task, Count round) {
@@ -240,7 +262,8 @@ void CudaBackend::enqueue(CudaTask& task, Count round) {
   const auto out = [&](std::size_t i) { return reinterpret_cast<float*>(window + task.out_offset + i * task.array); };
   auto* sums = reinterpret_cast<float*>(task.sums->at(0));
   if (w.kernel == Kernel::stream)
-    return mixed(in(0), out(0), sums, task.read_words, task.written_words, w.transcendental, write_value, processors_, stream_);
+    return mixed(in(0), out(0), sums, task.read_words, task.written_words, w.transcendental, write_value, processors_,
+                 stream_);
   Pass pass{in(0), in(1), out(0), out(1), out(2), w.elements, w.columns, scale_factor, write_value};
   switch (w.kernel) {
     case Kernel::read: pass.out0 = sums; return read(pass, processors_, stream_);
@@ -250,7 +273,8 @@ void CudaBackend::enqueue(CudaTask& task, Count round) {
     case Kernel::add: return add(pass, processors_, stream_);
     case Kernel::triad: return triad(pass, processors_, stream_);
     case Kernel::gated_activation: return gated_activation(pass, processors_, stream_);
-    case Kernel::adamw: return adamw(pass, {adam_beta1, adam_beta2, adam_rate, adam_epsilon, adam_decay}, processors_, stream_);
+    case Kernel::adamw:
+      return adamw(pass, {adam_beta1, adam_beta2, adam_rate, adam_epsilon, adam_decay}, processors_, stream_);
     case Kernel::softmax: return softmax(pass, stream_);
     default: return rms_norm(pass, norm_epsilon, stream_);
   }
@@ -295,9 +319,13 @@ Timing CudaBackend::run_graph(CudaTask& task, Count repeats) {
 void CudaBackend::enqueue_transfer(CudaTask& task) {
   const auto bytes = static_cast<std::size_t>(task.workload.elements);
   const Kernel kernel = task.workload.kernel;
-  if (kernel != Kernel::device_to_host) require(cudaMemcpyAsync(task.memory->at(0), task.host->data(), bytes, cudaMemcpyHostToDevice, stream_), "a transfer");
+  if (kernel != Kernel::device_to_host)
+    require(cudaMemcpyAsync(task.memory->at(0), task.host->data(), bytes, cudaMemcpyHostToDevice, stream_),
+            "a transfer");
   if (kernel != Kernel::host_to_device)
-    require(cudaMemcpyAsync(task.host_back->data(), task.memory->at(task.stride), bytes, cudaMemcpyDeviceToHost, other_stream_), "a transfer");
+    require(cudaMemcpyAsync(task.host_back->data(), task.memory->at(task.stride), bytes, cudaMemcpyDeviceToHost,
+                            other_stream_),
+            "a transfer");
 }
 
 // By the host's clock: ordinary memory is copied by the host in part.

@@ -1,5 +1,5 @@
-// NVIDIA GPUs as measured devices. The runtime is linked statically; driver, cuBLASLt and NVML are opened at run time, so
-// the program starts anywhere.
+// NVIDIA GPUs as measured devices. The runtime is linked statically; driver, cuBLASLt and NVML are opened at run time,
+// so the program starts anywhere.
 #pragma once
 
 #include <memory>

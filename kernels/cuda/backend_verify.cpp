@@ -37,7 +37,8 @@ float from_half(std::uint16_t h) {
 std::vector<float> matrix_at(const char* device, Count elements, DType dtype) {
   if (dtype == DType::float32) return floats_at(device, elements);
   std::vector<std::uint16_t> raw(static_cast<std::size_t>(elements));
-  require(cudaMemcpy(raw.data(), device, raw.size() * sizeof(std::uint16_t), cudaMemcpyDeviceToHost), "a copy to the host");
+  require(cudaMemcpy(raw.data(), device, raw.size() * sizeof(std::uint16_t), cudaMemcpyDeviceToHost),
+          "a copy to the host");
   std::vector<float> host(raw.size());
   for (std::size_t i = 0; i < raw.size(); ++i)
     host[i] = dtype == DType::bfloat16 ? from_bits(static_cast<std::uint32_t>(raw[i]) << 16) : from_half(raw[i]);
@@ -67,7 +68,8 @@ void CudaBackend::poison(CudaTask& task) {
   char* out = task.window(task.next) + task.out_offset;
   if (w.kernel == Kernel::adamw) {
     const float first[] = {adam_first_parameter, adam_first_mean, adam_first_square};
-    for (std::size_t i = 0; i < 3; ++i) fill_float(reinterpret_cast<float*>(out + i * task.array), w.elements, first[i], stream_);
+    for (std::size_t i = 0; i < 3; ++i)
+      fill_float(reinterpret_cast<float*>(out + i * task.array), w.elements, first[i], stream_);
   } else if (w.kernel == Kernel::matmul && w.dtype != DType::float32) {
     // All bits set is a NaN in every format.
     require(cudaMemsetAsync(out, 0xff, task.out_bytes, stream_), "poisoning");
@@ -93,7 +95,8 @@ Verification CudaBackend::verify_transfer(const CudaTask& task) const {
     require(cudaMemcpy(arrived.data(), task.memory->at(0), bytes, cudaMemcpyDeviceToHost), "a copy to the host");
     right = std::memcmp(arrived.data(), task.host->data(), bytes) == 0;
   }
-  if (task.workload.kernel != Kernel::host_to_device) right = right && std::memcmp(task.host_back->data(), task.host->data(), bytes) == 0;
+  if (task.workload.kernel != Kernel::host_to_device)
+    right = right && std::memcmp(task.host_back->data(), task.host->data(), bytes) == 0;
   Verification result;
   result.passed = right;
   if (!right) result.problem = "other bytes arrived than were sent";
@@ -109,7 +112,8 @@ Verification CudaBackend::verify_matmul(const CudaTask& task) const {
   const double limit = w.tf32 ? error_limit(DType::bfloat16) : error_limit(w.dtype);
   Verification all = passed();
   for (Count i = 0; i < w.batch && all.passed; ++i) {
-    const Verification one = verify_product(a.data() + i * w.m * w.k, b.data() + i * w.k * w.n, c.data() + i * w.m * w.n, w.m, w.n, w.k, limit);
+    const Verification one = verify_product(a.data() + i * w.m * w.k, b.data() + i * w.k * w.n,
+                                            c.data() + i * w.m * w.n, w.m, w.n, w.k, limit);
     if (!one.passed || one.error > all.error) all = one;
   }
   return all;
@@ -121,15 +125,18 @@ Verification CudaBackend::verify_memory(const CudaTask& task) const {
   const char* out = window + task.out_offset;
   const auto sum_found = [&] {
     double sum = 0;
-    for (float part : floats_at(task.sums->at(0), processors_ * read_blocks_per_processor)) sum += static_cast<double>(part);
+    for (float part : floats_at(task.sums->at(0), processors_ * read_blocks_per_processor))
+      sum += static_cast<double>(part);
     return sum;
   };
   if (w.kernel == Kernel::stream) {
     const std::vector<float> in = floats_at(window, task.read_words), written = floats_at(out, task.written_words);
     const MixedReference reference(in.data(), task.read_words, task.written_words, w.transcendental);
-    const Verification sum = verify_value(sum_found(), reference.sum(), reference.sum_scale(), error_limit(DType::float32));
+    const Verification sum =
+        verify_value(sum_found(), reference.sum(), reference.sum_scale(), error_limit(DType::float32));
     if (!sum.passed || task.written_words == 0) return sum;
-    return verify_elements(written.data(), task.written_words, [&](Count i) { return reference.at(i); }, 1, limit_of_fast_exponentials);
+    return verify_elements(
+        written.data(), task.written_words, [&](Count i) { return reference.at(i); }, 1, limit_of_fast_exponentials);
   }
   const std::vector<float> x = w.kernel == Kernel::write ? std::vector<float>{} : floats_at(window, w.elements);
   if (w.kernel == Kernel::read) {
@@ -141,9 +148,10 @@ Verification CudaBackend::verify_memory(const CudaTask& task) const {
     Verification all = passed();
     for (int array = 0; array < 3 && all.passed; ++array) {
       const std::vector<float> values = floats_at(out + static_cast<std::size_t>(array) * task.array, w.elements);
-      all = verify_elements(values.data(), w.elements, [&](Count i) {
-        return adamw_reference(static_cast<double>(x[static_cast<std::size_t>(i)]), array);
-      }, 1e-2, limit_of_passes);
+      all = verify_elements(
+          values.data(), w.elements,
+          [&](Count i) { return adamw_reference(static_cast<double>(x[static_cast<std::size_t>(i)]), array); }, 1e-2,
+          limit_of_passes);
     }
     return all;
   }
@@ -151,8 +159,9 @@ Verification CudaBackend::verify_memory(const CudaTask& task) const {
   const std::vector<float> y = two ? floats_at(window + task.array, w.elements) : std::vector<float>{};
   const std::vector<float> values = floats_at(out, w.elements);
   const double scale = w.kernel == Kernel::softmax ? 1e-6 : 1;
-  return verify_elements(values.data(), w.elements, [&](Count i) { return pass_reference(w.kernel, x.data(), y.data(), w.columns, i); }, scale,
-                         limit_of_fast_exponentials);
+  return verify_elements(
+      values.data(), w.elements, [&](Count i) { return pass_reference(w.kernel, x.data(), y.data(), w.columns, i); },
+      scale, limit_of_fast_exponentials);
 }
 
 }  // namespace llmcalc::cuda

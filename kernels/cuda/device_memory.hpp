@@ -15,7 +15,8 @@ inline void require(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   const std::string reason = cudaGetErrorString(status);
   cudaGetLastError();  // an allocation that failed must not be found again by the next call
-  throw Error(Exit::not_available, status == cudaErrorMemoryAllocation ? "not enough memory on the device" : std::string("cuda: ") + what + ": " + reason);
+  throw Error(Exit::not_available, status == cudaErrorMemoryAllocation ? "not enough memory on the device"
+                                                                       : std::string("cuda: ") + what + ": " + reason);
 }
 
 class DeviceMemory {

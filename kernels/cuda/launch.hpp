@@ -40,8 +40,8 @@ void softmax(const Pass& pass, Stream stream);
 void rms_norm(const Pass& pass, float epsilon, Stream stream);
 
 // What MixedStream is on the processor: `written` floats, each from read / written inputs; the rest is read or filled.
-void mixed(const float* in, float* out, float* sums, std::int64_t read, std::int64_t written, bool transcendental, float value,
-           int processors, Stream stream);
+void mixed(const float* in, float* out, float* sums, std::int64_t read, std::int64_t written, bool transcendental,
+           float value, int processors, Stream stream);
 
 // C (m, n) = A (m, k) x B (k, n), row by row, `batch` of them behind one another.
 void matmul_plain(const float* a, const float* b, float* c, int batch, int m, int n, int k, Stream stream);

@@ -24,7 +24,9 @@ BlasLt open_blas() {
     if (library != nullptr) break;
   }
   if (library == nullptr) {
-    blas.why_not = "cuBLAS is missing (looked for libcublasLt.so.13 and .12); it comes with the CUDA toolkit and with PyTorch: add its folder to LD_LIBRARY_PATH";
+    blas.why_not =
+        "cuBLAS is missing (looked for libcublasLt.so.13 and .12); it comes with the CUDA toolkit and with PyTorch: "
+        "add its folder to LD_LIBRARY_PATH";
     return blas;
   }
   const bool all = find(library, "cublasLtCreate", blas.create) && find(library, "cublasLtDestroy", blas.destroy) &&
@@ -36,7 +38,8 @@ BlasLt open_blas() {
                    find(library, "cublasLtMatmulPreferenceCreate", blas.preference_create) &&
                    find(library, "cublasLtMatmulPreferenceDestroy", blas.preference_destroy) &&
                    find(library, "cublasLtMatmulPreferenceSetAttribute", blas.preference_set) &&
-                   find(library, "cublasLtMatmulAlgoGetHeuristic", blas.heuristic) && find(library, "cublasLtMatmul", blas.matmul);
+                   find(library, "cublasLtMatmulAlgoGetHeuristic", blas.heuristic) &&
+                   find(library, "cublasLtMatmul", blas.matmul);
   if (!all) blas.why_not = blas.version + " lacks functions of cuBLASLt";
   std::size_t (*version)() = nullptr;
   if (find(library, "cublasLtGetVersion", version)) blas.version += " " + std::to_string(version());

@@ -1,5 +1,6 @@
-// Matrix products in rising complexity: one thread an element, tiles in shared memory, tiles in registers, tensor cores.
-// Each is a point under the roof that shows what implementing it well is worth. C (m, n) = A (m, k) x B (k, n), row by row.
+// Matrix products in rising complexity: one thread an element, tiles in shared memory, tiles in registers, tensor
+// cores. Each is a point under the roof that shows what implementing it well is worth. C (m, n) = A (m, k) x B (k, n),
+// row by row.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -26,7 +27,8 @@ __global__ void plain_kernel(const float* a, const float* b, float* c, int m, in
   const int column = static_cast<int>(blockIdx.x) * plain_tile + static_cast<int>(threadIdx.x);
   if (row >= m || column >= n) return;
   float sum = 0;
-  for (int p = 0; p < k; ++p) sum += a[static_cast<std::int64_t>(row) * k + p] * b[static_cast<std::int64_t>(p) * n + column];
+  for (int p = 0; p < k; ++p)
+    sum += a[static_cast<std::int64_t>(row) * k + p] * b[static_cast<std::int64_t>(p) * n + column];
   c[static_cast<std::int64_t>(row) * n + column] = sum;
 }
 
@@ -34,14 +36,16 @@ __global__ void plain_kernel(const float* a, const float* b, float* c, int m, in
 
 constexpr int shared_tile = 32;
 
-__global__ void __launch_bounds__(shared_tile * shared_tile) shared_kernel(const float* a, const float* b, float* c, int m, int n, int k) {
+__global__ void __launch_bounds__(shared_tile* shared_tile)
+    shared_kernel(const float* a, const float* b, float* c, int m, int n, int k) {
   __shared__ float ta[shared_tile][shared_tile], tb[shared_tile][shared_tile];
   const std::int64_t batch = blockIdx.z;
   a += batch * m * k;
   b += batch * k * n;
   c += batch * m * n;
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
-  const int row = static_cast<int>(blockIdx.y) * shared_tile + y, column = static_cast<int>(blockIdx.x) * shared_tile + x;
+  const int row = static_cast<int>(blockIdx.y) * shared_tile + y,
+            column = static_cast<int>(blockIdx.x) * shared_tile + x;
   float sum = 0;
   for (int p0 = 0; p0 < k; p0 += shared_tile) {
     ta[y][x] = row < m && p0 + x < k ? a[static_cast<std::int64_t>(row) * k + p0 + x] : 0;
@@ -58,7 +62,8 @@ __global__ void __launch_bounds__(shared_tile * shared_tile) shared_kernel(const
 
 constexpr int block_tile = 128, depth = 8, thread_tile = 8, register_threads = 256;
 
-__global__ void __launch_bounds__(register_threads) register_kernel(const float* a, const float* b, float* c, int m, int n, int k) {
+__global__ void __launch_bounds__(register_threads)
+    register_kernel(const float* a, const float* b, float* c, int m, int n, int k) {
   __shared__ float ta[depth][block_tile + 4], tb[depth][block_tile];  // A turned round; padded against bank conflicts
   const std::int64_t batch = blockIdx.z;
   a += batch * m * k;
@@ -134,8 +139,10 @@ __global__ void __launch_bounds__(tensor_threads) tensor_kernel(const T* a, cons
 #pragma unroll
     for (int at = thread * vector; at < tensor_tile * tensor_depth; at += tensor_threads * vector) {
       const int ar = at / tensor_depth, ap = at % tensor_depth, bp = at / tensor_tile, bc = at % tensor_tile;
-      *reinterpret_cast<int4*>(&ta[ar][ap]) = *reinterpret_cast<const int4*>(a + static_cast<std::int64_t>(row0 + ar) * k + p0 + ap);
-      *reinterpret_cast<int4*>(&tb[bp][bc]) = *reinterpret_cast<const int4*>(b + static_cast<std::int64_t>(p0 + bp) * n + column0 + bc);
+      *reinterpret_cast<int4*>(&ta[ar][ap]) =
+          *reinterpret_cast<const int4*>(a + static_cast<std::int64_t>(row0 + ar) * k + p0 + ap);
+      *reinterpret_cast<int4*>(&tb[bp][bc]) =
+          *reinterpret_cast<const int4*>(b + static_cast<std::int64_t>(p0 + bp) * n + column0 + bc);
     }
     __syncthreads();
 #pragma unroll
@@ -175,12 +182,14 @@ __global__ void __launch_bounds__(tensor_threads) tensor_kernel(const T* a, cons
 }  // namespace
 
 void matmul_plain(const float* a, const float* b, float* c, int batch, int m, int n, int k, Stream stream) {
-  const dim3 grid(blocks(n, plain_tile), blocks(m, plain_tile), static_cast<unsigned>(batch)), block(plain_tile, plain_tile);
+  const dim3 grid(blocks(n, plain_tile), blocks(m, plain_tile), static_cast<unsigned>(batch)),
+      block(plain_tile, plain_tile);
   plain_kernel<<<grid, block, 0, of(stream)>>>(a, b, c, m, n, k);
 }
 
 void matmul_shared(const float* a, const float* b, float* c, int batch, int m, int n, int k, Stream stream) {
-  const dim3 grid(blocks(n, shared_tile), blocks(m, shared_tile), static_cast<unsigned>(batch)), block(shared_tile, shared_tile);
+  const dim3 grid(blocks(n, shared_tile), blocks(m, shared_tile), static_cast<unsigned>(batch)),
+      block(shared_tile, shared_tile);
   shared_kernel<<<grid, block, 0, of(stream)>>>(a, b, c, m, n, k);
 }
 
@@ -189,12 +198,16 @@ void matmul_registers(const float* a, const float* b, float* c, int batch, int m
   register_kernel<<<grid, register_threads, 0, of(stream)>>>(a, b, c, m, n, k);
 }
 
-void matmul_tensor(const void* a, const void* b, void* c, Format format, int batch, int m, int n, int k, Stream stream) {
+void matmul_tensor(const void* a, const void* b, void* c, Format format, int batch, int m, int n, int k,
+                   Stream stream) {
   const dim3 grid(blocks(n, tensor_tile), blocks(m, tensor_tile), static_cast<unsigned>(batch));
   if (format == Format::fp16) {
-    tensor_kernel<<<grid, tensor_threads, 0, of(stream)>>>(static_cast<const __half*>(a), static_cast<const __half*>(b), static_cast<__half*>(c), m, n, k);
+    tensor_kernel<<<grid, tensor_threads, 0, of(stream)>>>(static_cast<const __half*>(a), static_cast<const __half*>(b),
+                                                           static_cast<__half*>(c), m, n, k);
   } else {
-    tensor_kernel<<<grid, tensor_threads, 0, of(stream)>>>(static_cast<const __nv_bfloat16*>(a), static_cast<const __nv_bfloat16*>(b), static_cast<__nv_bfloat16*>(c), m, n, k);
+    tensor_kernel<<<grid, tensor_threads, 0, of(stream)>>>(static_cast<const __nv_bfloat16*>(a),
+                                                           static_cast<const __nv_bfloat16*>(b),
+                                                           static_cast<__nv_bfloat16*>(c), m, n, k);
   }
 }
 

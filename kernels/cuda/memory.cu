@@ -1,5 +1,5 @@
-// Kernels over memory. A thread moves 16 bytes at a time and has four such accesses in flight: with one, an H200 reaches
-// two thirds of its bandwidth (te42kyfo/gpu-benches).
+// Kernels over memory. A thread moves 16 bytes at a time and has four such accesses in flight: with one, an H200
+// reaches two thirds of its bandwidth (te42kyfo/gpu-benches).
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -35,7 +35,8 @@ __global__ void random_kernel(T* out, std::int64_t elements, std::uint64_t first
 
 __global__ void fill_kernel(float* out, std::int64_t elements, float value) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements; i += stride) out[i] = value;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < elements; i += stride)
+    out[i] = value;
 }
 
 __global__ void empty_kernel() {}
@@ -70,10 +71,12 @@ struct Gated {
 
 // `elements` is a multiple of 4, arrays are aligned to 16 bytes: the backend sees to it.
 template <class Operation>
-__global__ void __launch_bounds__(block_size) pass_kernel(const float4* __restrict__ in0, const float4* __restrict__ in1,
-                                                          float4* __restrict__ out, std::int64_t vectors, Operation operation) {
+__global__ void __launch_bounds__(block_size)
+    pass_kernel(const float4* __restrict__ in0, const float4* __restrict__ in1, float4* __restrict__ out,
+                std::int64_t vectors, Operation operation) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * block_size * in_flight;
-  for (std::int64_t base = static_cast<std::int64_t>(blockIdx.x) * block_size * in_flight + threadIdx.x; base < vectors; base += step) {
+  for (std::int64_t base = static_cast<std::int64_t>(blockIdx.x) * block_size * in_flight + threadIdx.x; base < vectors;
+       base += step) {
     float4 x[in_flight] = {}, y[in_flight] = {};
 #pragma unroll
     for (int j = 0; j < in_flight; ++j) {
@@ -94,8 +97,8 @@ __global__ void __launch_bounds__(block_size) pass_kernel(const float4* __restri
 template <class Operation>
 void start(const Pass& pass, int processors, Stream stream, Operation operation) {
   pass_kernel<<<processors * blocks_per_processor, block_size, 0, of(stream)>>>(
-      reinterpret_cast<const float4*>(pass.in0), reinterpret_cast<const float4*>(pass.in1), reinterpret_cast<float4*>(pass.out0),
-      pass.elements / 4, operation);
+      reinterpret_cast<const float4*>(pass.in0), reinterpret_cast<const float4*>(pass.in1),
+      reinterpret_cast<float4*>(pass.out0), pass.elements / 4, operation);
 }
 
 __device__ float block_sum(float value) {
@@ -120,10 +123,12 @@ __device__ float block_max(float value) {
   return most;
 }
 
-__global__ void __launch_bounds__(block_size) read_kernel(const float4* __restrict__ in, float* sums, std::int64_t vectors) {
+__global__ void __launch_bounds__(block_size)
+    read_kernel(const float4* __restrict__ in, float* sums, std::int64_t vectors) {
   float sum = 0;
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * block_size * in_flight;
-  for (std::int64_t base = static_cast<std::int64_t>(blockIdx.x) * block_size * in_flight + threadIdx.x; base < vectors; base += step) {
+  for (std::int64_t base = static_cast<std::int64_t>(blockIdx.x) * block_size * in_flight + threadIdx.x; base < vectors;
+       base += step) {
     float4 x[in_flight] = {};
 #pragma unroll
     for (int j = 0; j < in_flight; ++j) {
@@ -136,8 +141,9 @@ __global__ void __launch_bounds__(block_size) read_kernel(const float4* __restri
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-__global__ void __launch_bounds__(block_size) adamw_kernel(const float* __restrict__ g, float* __restrict__ p, float* __restrict__ m,
-                                                           float* __restrict__ v, std::int64_t elements, AdamW s) {
+__global__ void __launch_bounds__(block_size)
+    adamw_kernel(const float* __restrict__ g, float* __restrict__ p, float* __restrict__ m, float* __restrict__ v,
+                 std::int64_t elements, AdamW s) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * block_size;
   const float step = s.rate / (1 - s.beta1), correction = 1 / (1 - s.beta2);  // of the first step
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * block_size + threadIdx.x; i < elements; i += stride) {
@@ -150,7 +156,8 @@ __global__ void __launch_bounds__(block_size) adamw_kernel(const float* __restri
 }
 
 // A block a row.
-__global__ void __launch_bounds__(block_size) softmax_kernel(const float* __restrict__ in, float* __restrict__ out, std::int64_t columns) {
+__global__ void __launch_bounds__(block_size)
+    softmax_kernel(const float* __restrict__ in, float* __restrict__ out, std::int64_t columns) {
   const float* row = in + static_cast<std::int64_t>(blockIdx.x) * columns;
   float* to = out + static_cast<std::int64_t>(blockIdx.x) * columns;
   float most = row[0], sum = 0;
@@ -162,7 +169,8 @@ __global__ void __launch_bounds__(block_size) softmax_kernel(const float* __rest
   for (std::int64_t i = threadIdx.x; i < columns; i += block_size) to[i] = __expf(row[i] - most) * inverse;
 }
 
-__global__ void __launch_bounds__(block_size) rms_norm_kernel(const float* __restrict__ in, float* __restrict__ out, std::int64_t columns, float epsilon) {
+__global__ void __launch_bounds__(block_size)
+    rms_norm_kernel(const float* __restrict__ in, float* __restrict__ out, std::int64_t columns, float epsilon) {
   const float* row = in + static_cast<std::int64_t>(blockIdx.x) * columns;
   float* to = out + static_cast<std::int64_t>(blockIdx.x) * columns;
   float sum = 0;
@@ -172,10 +180,12 @@ __global__ void __launch_bounds__(block_size) rms_norm_kernel(const float* __res
   for (std::int64_t i = threadIdx.x; i < columns; i += block_size) to[i] = row[i] * inverse;
 }
 
-__global__ void __launch_bounds__(block_size) mixed_kernel(const float* __restrict__ in, float* __restrict__ out, float* sums,
-                                                           std::int64_t read, std::int64_t written, bool transcendental, float value) {
+__global__ void __launch_bounds__(block_size)
+    mixed_kernel(const float* __restrict__ in, float* __restrict__ out, float* sums, std::int64_t read,
+                 std::int64_t written, bool transcendental, float value) {
   const std::int64_t inputs = written > 0 ? read / written : 0;
-  const std::int64_t used = inputs > 0 ? inputs * written : (written > 0 ? read : 0), full = inputs > 0 ? written : used;
+  const std::int64_t used = inputs > 0 ? inputs * written : (written > 0 ? read : 0),
+                     full = inputs > 0 ? written : used;
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * block_size + threadIdx.x;
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * block_size;
   for (std::int64_t i = first; i < written; i += stride) {
@@ -197,9 +207,12 @@ __global__ void __launch_bounds__(block_size) mixed_kernel(const float* __restri
 
 void fill_random(void* out, std::int64_t elements, std::uint64_t first, Format format, Stream stream) {
   constexpr int blocks = 1024;
-  if (format == Format::fp32) random_kernel<<<blocks, block_size, 0, of(stream)>>>(static_cast<float*>(out), elements, first);
-  if (format == Format::bf16) random_kernel<<<blocks, block_size, 0, of(stream)>>>(static_cast<__nv_bfloat16*>(out), elements, first);
-  if (format == Format::fp16) random_kernel<<<blocks, block_size, 0, of(stream)>>>(static_cast<__half*>(out), elements, first);
+  if (format == Format::fp32)
+    random_kernel<<<blocks, block_size, 0, of(stream)>>>(static_cast<float*>(out), elements, first);
+  if (format == Format::bf16)
+    random_kernel<<<blocks, block_size, 0, of(stream)>>>(static_cast<__nv_bfloat16*>(out), elements, first);
+  if (format == Format::fp16)
+    random_kernel<<<blocks, block_size, 0, of(stream)>>>(static_cast<__half*>(out), elements, first);
 }
 
 void fill_float(float* out, std::int64_t elements, float value, Stream stream) {
@@ -210,7 +223,8 @@ void fill_float(float* out, std::int64_t elements, float value, Stream stream) {
 void do_nothing(Stream stream) { empty_kernel<<<1, 1, 0, of(stream)>>>(); }
 
 void read(const Pass& pass, int processors, Stream stream) {
-  read_kernel<<<processors * read_blocks_per_processor, block_size, 0, of(stream)>>>(reinterpret_cast<const float4*>(pass.in0), pass.out0, pass.elements / 4);
+  read_kernel<<<processors * read_blocks_per_processor, block_size, 0, of(stream)>>>(
+      reinterpret_cast<const float4*>(pass.in0), pass.out0, pass.elements / 4);
 }
 void write(const Pass& pass, int processors, Stream stream) { start(pass, processors, stream, Write{pass.value}); }
 void copy(const Pass& pass, int processors, Stream stream) { start(pass, processors, stream, Copy{}); }
@@ -220,20 +234,24 @@ void triad(const Pass& pass, int processors, Stream stream) { start(pass, proces
 void gated_activation(const Pass& pass, int processors, Stream stream) { start(pass, processors, stream, Gated{}); }
 
 void adamw(const Pass& pass, const AdamW& settings, int processors, Stream stream) {
-  adamw_kernel<<<processors * blocks_per_processor, block_size, 0, of(stream)>>>(pass.in0, pass.out0, pass.out1, pass.out2, pass.elements, settings);
+  adamw_kernel<<<processors * blocks_per_processor, block_size, 0, of(stream)>>>(pass.in0, pass.out0, pass.out1,
+                                                                                 pass.out2, pass.elements, settings);
 }
 
 void softmax(const Pass& pass, Stream stream) {
-  softmax_kernel<<<static_cast<unsigned>(pass.elements / pass.columns), block_size, 0, of(stream)>>>(pass.in0, pass.out0, pass.columns);
+  softmax_kernel<<<static_cast<unsigned>(pass.elements / pass.columns), block_size, 0, of(stream)>>>(
+      pass.in0, pass.out0, pass.columns);
 }
 
 void rms_norm(const Pass& pass, float epsilon, Stream stream) {
-  rms_norm_kernel<<<static_cast<unsigned>(pass.elements / pass.columns), block_size, 0, of(stream)>>>(pass.in0, pass.out0, pass.columns, epsilon);
+  rms_norm_kernel<<<static_cast<unsigned>(pass.elements / pass.columns), block_size, 0, of(stream)>>>(
+      pass.in0, pass.out0, pass.columns, epsilon);
 }
 
-void mixed(const float* in, float* out, float* sums, std::int64_t read, std::int64_t written, bool transcendental, float value,
-           int processors, Stream stream) {
-  mixed_kernel<<<processors * read_blocks_per_processor, block_size, 0, of(stream)>>>(in, out, sums, read, written, transcendental, value);
+void mixed(const float* in, float* out, float* sums, std::int64_t read, std::int64_t written, bool transcendental,
+           float value, int processors, Stream stream) {
+  mixed_kernel<<<processors * read_blocks_per_processor, block_size, 0, of(stream)>>>(in, out, sums, read, written,
+                                                                                      transcendental, value);
 }
 
 }  // namespace llmcalc::cuda

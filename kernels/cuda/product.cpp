@@ -10,7 +10,8 @@ constexpr int most_candidates = 8;
 
 void require(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS)
-    throw Error(Exit::not_available, std::string("cuBLASLt: ") + what + " failed with status " + std::to_string(static_cast<int>(status)));
+    throw Error(Exit::not_available,
+                std::string("cuBLASLt: ") + what + " failed with status " + std::to_string(static_cast<int>(status)));
 }
 
 cudaDataType_t type_of(DType dtype) {
@@ -24,7 +25,8 @@ cudaDataType_t type_of(DType dtype) {
 Product::Product(const Workload& w, cublasLtHandle_t handle) : handle_(handle) {
   const BlasLt& lt = blas_lt();
   const cudaDataType_t type = type_of(w.dtype);
-  require(lt.desc_create(&operation_, w.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F), "describing the product");
+  require(lt.desc_create(&operation_, w.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
+          "describing the product");
   // The library counts column by column: C' = B' A' there is C = A B here.
   const auto rows = [](Count size) { return static_cast<std::uint64_t>(size); };
   require(lt.layout_create(&a_, type, rows(w.n), rows(w.k), w.n), "a layout");
@@ -46,7 +48,8 @@ Product::Product(const Workload& w, cublasLtHandle_t handle) : handle_(handle) {
   lt.preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes, sizeof workspace_bytes);
   found_.resize(most_candidates);
   int count = 0;
-  const cublasStatus_t status = lt.heuristic(handle_, operation_, a_, b_, c_, c_, preference, most_candidates, found_.data(), &count);
+  const cublasStatus_t status =
+      lt.heuristic(handle_, operation_, a_, b_, c_, c_, preference, most_candidates, found_.data(), &count);
   lt.preference_destroy(preference);
   require(status, "choosing an algorithm");
   found_.resize(static_cast<std::size_t>(count));
@@ -63,8 +66,9 @@ Product::~Product() {
 
 void Product::run(const void* a, const void* b, void* c, cudaStream_t stream) const {
   const float one = 1, zero = 0;
-  require(blas_lt().matmul(handle_, operation_, &one, b, a_, a, b_, &zero, c, c_, c, c_, &found_[chosen_].algo, workspace_->at(0),
-                           workspace_bytes, stream), "the product");
+  require(blas_lt().matmul(handle_, operation_, &one, b, a_, a, b_, &zero, c, c_, c, c_, &found_[chosen_].algo,
+                           workspace_->at(0), workspace_bytes, stream),
+          "the product");
 }
 
 }  // namespace llmcalc::cuda

@@ -60,7 +60,7 @@ struct CudaBackend::CudaTask : Task {
   std::size_t array = 0;                                    // bytes of one array of a stream, with padding
   std::size_t b_offset = 0, stride = 0;
   Count windows = 1, next = 0;
-  Count read_words = 0, written_words = 0;                  // of a mixed stream
+  Count read_words = 0, written_words = 0;  // of a mixed stream
 
   Count last() const { return next > 0 ? next - 1 : 0; }
   char* window(Count round) const { return memory->at(static_cast<std::size_t>(round % windows) * stride); }

@@ -52,28 +52,50 @@ ReplayBackend::ReplayBackend(std::string_view text, const std::string& source) {
     std::string word;
     if (!(words >> word)) continue;
     bool good = number > 1 || word == "llmcalc.replay/1";
-    const auto one = [&] { const auto all = numbers(words, good); return good && all.size() == 1 ? all.front() : 0.0; };
+    const auto one = [&] {
+      const auto all = numbers(words, good);
+      return good && all.size() == 1 ? all.front() : 0.0;
+    };
     const auto count = [&] { return static_cast<Count>(one()); };
-    if (number == 1) { /* the schema */ }
-    else if (word == "device") info_.name = rest_of(words);
-    else if (word == "memory") info_.memory = Bytes(count());
-    else if (word == "cache") info_.last_level_cache = Bytes(count());
-    else if (word == "gpu") info_.is_gpu = true;
-    else if (word == "most_flops") info_.most_flops = FlopsPerSecond(one());
-    else if (word == "most_bytes") info_.most_bytes = BytesPerSecond(one());
-    else if (word == "workload") recording = &recordings_[rest_of(words)];
-    else if (recording == nullptr) good = false;
-    else if (word == "samples") recording->samples = numbers(words, good);
-    else if (word == "cpu") recording->cpu = numbers(words, good);
-    else if (word == "footprint") recording->footprint = count();
-    else if (word == "moved") recording->moved = count();
-    else if (word == "error") recording->error = one();
-    else if (word == "no_memory") recording->no_memory = true;
-    else good = false;
+    if (number == 1) { /* the schema */
+    } else if (word == "device")
+      info_.name = rest_of(words);
+    else if (word == "memory")
+      info_.memory = Bytes(count());
+    else if (word == "cache")
+      info_.last_level_cache = Bytes(count());
+    else if (word == "gpu")
+      info_.is_gpu = true;
+    else if (word == "most_flops")
+      info_.most_flops = FlopsPerSecond(one());
+    else if (word == "most_bytes")
+      info_.most_bytes = BytesPerSecond(one());
+    else if (word == "workload")
+      recording = &recordings_[rest_of(words)];
+    else if (recording == nullptr)
+      good = false;
+    else if (word == "samples")
+      recording->samples = numbers(words, good);
+    else if (word == "cpu")
+      recording->cpu = numbers(words, good);
+    else if (word == "footprint")
+      recording->footprint = count();
+    else if (word == "moved")
+      recording->moved = count();
+    else if (word == "error")
+      recording->error = one();
+    else if (word == "no_memory")
+      recording->no_memory = true;
+    else
+      good = false;
     if (!good)
-      throw Error(Exit::bad_input, {{Severity::error, {source, number, 1, ""}, "not a line of a recording", "docs/measuring.md shows the format"}});
+      throw Error(Exit::bad_input, {{Severity::error,
+                                     {source, number, 1, ""},
+                                     "not a line of a recording",
+                                     "docs/measuring.md shows the format"}});
   }
-  if (recordings_.empty()) throw Error(Exit::bad_input, source + ": a recording without workloads", "docs/measuring.md shows the format");
+  if (recordings_.empty())
+    throw Error(Exit::bad_input, source + ": a recording without workloads", "docs/measuring.md shows the format");
 }
 
 std::vector<Availability> ReplayBackend::list() { return {{"replay", info_.name, ""}}; }
