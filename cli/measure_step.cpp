@@ -9,7 +9,7 @@ namespace llmcalc::cli {
 namespace {
 
 // A stream larger than this is run in part: it has no shape that would change with its length.
-constexpr Count largest_stream = 256 << 20;
+constexpr Count largest_stream = 64 << 20;
 
 // A device with a peak for every number format the backend computes in: enough for the run's defaults to be chosen.
 Device stand_in(Backend& backend, const DeviceInfo& info) {

@@ -89,9 +89,13 @@ std::vector<std::string> ways_to_store(bool gpu) {
   return gpu ? std::vector<std::string>{"plain"} : std::vector<std::string>{"plain", "non-temporal"};
 }
 
+// Whatever the time: without a copy nothing can be predicted.
 void add_main_memory(Maker& maker, bool gpu) {
+  const double latest = maker.latest;
+  maker.latest = 1;
   for (Kernel kernel : {Kernel::copy, Kernel::triad})
     maker.add(memory_workload(kernel, DType::float32, memory_elements(maker, gpu)), ways_to_store(gpu));
+  maker.latest = latest;
 }
 
 void add_more_memory(Maker& maker, bool gpu) {
@@ -196,8 +200,15 @@ Plan make_plan(const DeviceInfo& info, Effort effort, const std::vector<std::str
   add_main_memory(maker, gpu);
   add_matmuls(maker, gpu);
   maker.latest = 1;
-  // One sample stands for so many times its own length of the step: what runs often, and what is run in part.
-  const auto worth = [](const Workload& w) { return w.times * w.portion; };
+  // How much of the step a sample stands for, for the time it takes: what runs often or is run in part first, and small
+  // operations, whose preparation takes longer than they do, last. Rough rates do for an order.
+  const auto worth = [](const Workload& w) {
+    constexpr double bytes_per_second = 10e9, flops_per_second = 100e9, preparation = 5e-3;
+    const double data = w.bytes().as_double() / static_cast<double>(w.portion) / bytes_per_second;
+    const double arithmetic = w.kernel == Kernel::matmul ? w.flops.as_double() / flops_per_second : 0;
+    const double one = std::max(data, arithmetic);
+    return static_cast<double>(w.times * w.portion) * one / (one + preparation);
+  };
   std::stable_sort(step.begin(), step.end(), [&](const Workload& a, const Workload& b) { return worth(a) > worth(b); });
   for (const Workload& operation : step) {
     maker.add(operation);
