@@ -1,6 +1,8 @@
 // Does it fit, how far could it grow, and what helps.
 #include "core/fit.hpp"
 
+#include "core/passes/memory.hpp"
+#include "core/passes/step_costs.hpp"
 #include "core/resolve.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/estimates.hpp"
@@ -20,14 +22,19 @@ Device device_of(double gib) {
   return device;
 }
 
-FitReport fit(double gib, std::vector<GivenOption> options) {
+// TinyLlama 1.1B.
+const ModelSource& small_llama() {
   static const ModelSource model =
       model_from_json(R"({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 5632,
     "num_hidden_layers": 22, "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 32000,
     "max_position_embeddings": 2048, "tie_word_embeddings": false})");
+  return model;
+}
+
+FitReport fit(double gib, std::vector<GivenOption> options) {
   const Device device = device_of(gib);
   options.push_back({"attention", "flash"});
-  return estimated(model, options, &device).fit.value();
+  return estimated(small_llama(), options, &device).fit.value();
 }
 
 const std::vector<GivenOption> usual{{"batch", "4"}, {"seq", "2048"}, {"precision", "bf16"}};
@@ -74,4 +81,31 @@ TEST_CASE("the largest batch fits and one more does not", "[memory]") {
   };
   CHECK(verdict(most) != Verdict::no);
   CHECK(verdict(most + 1) == Verdict::no);
+}
+
+TEST_CASE("one trace serves every optimizer: the peaks are those of a trace of its own", "[memory]") {
+  const ModelSource& source = small_llama();
+  const auto plan = [&](const std::string& optimizer, const std::string& step, const std::string& batch,
+                        const std::string& precision) {
+    Diagnostics diagnostics;
+    const RunOptions run = read_run_options({{"optimizer", optimizer},
+                                             {"optimizer-step", step},
+                                             {"batch", batch},
+                                             {"seq", "256"},
+                                             {"precision", precision},
+                                             {"attention", "flash"}},
+                                            diagnostics);
+    diagnostics.throw_if_errors();
+    return resolve(run, source, nullptr).plan;
+  };
+  const StepPlan first = plan("adamw", "foreach", "1", "bf16");
+  StepCosts costs(*source.model, first, trace_step(*source.model, first));
+  for (const std::string batch : {"1", "16"})
+    for (const std::string precision : {"bf16", "amp-bf16"})
+      for (const std::string optimizer : {"adamw", "sgd", "adamw-8bit", "adafactor", "adagrad"})
+        for (const std::string step : {"foreach", "single"}) {
+          const StepPlan other = plan(optimizer, step, batch, precision);
+          INFO(batch << " " << precision << " " << optimizer << " " << step);
+          CHECK(costs.peak(other) == peak_of(trace_step(*source.model, other).trace.ledger).second);
+        }
 }

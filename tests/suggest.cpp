@@ -24,6 +24,9 @@ TEST_CASE("suggest: the nearest names, and none when nothing is near") {
   const std::vector<std::string> devices = {"b100", "h100-nvl", "h100-pcie", "h100-sxm", "h200"};
   CHECK(nearest("h100", devices) == std::vector<std::string>{"h100-nvl", "h100-pcie", "h100-sxm"});
   CHECK(nearest("h900", devices).front() == "h200");
+  // Words left out in the middle.
+  CHECK(nearest("a100-40gb", {"a100-pcie-40gb", "a100-sxm-40gb", "a100-sxm-80gb"}) ==
+        std::vector<std::string>{"a100-pcie-40gb", "a100-sxm-40gb"});
   CHECK(nearest("LLAMA-3-8B", {"llama-3-8b"}) == std::vector<std::string>{"llama-3-8b"});
 }
 

@@ -1,6 +1,7 @@
 #include "core/caching_allocator.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace llmcalc {
 namespace {
@@ -33,97 +34,112 @@ bool splits(Count left, bool small, bool expandable) {
 void CachingAllocator::allocate(std::int32_t block, Bytes bytes) {
   if (bytes <= Bytes(0)) return;
   const Count size = rounded(bytes.value(), min_block_size);
-  const bool small = size <= small_size;
-  const Count address = take(size, small);
+  const Index piece = take(size, size <= small_size);
   if (block < 0) return;
   const auto index = static_cast<std::size_t>(block);
   if (where_.size() <= index) where_.resize(std::max(2 * where_.size(), index + 1), -1);
-  where_[index] = address;
+  where_[index] = piece;
 }
 
-Count CachingAllocator::take(Count size, bool small) {
-  Free& pool = free_[small];
-  const auto best = pool.lower_bound({size, -1});
-  Count address = 0;
-  if (best != pool.end()) {
-    address = best->second;
-    pool.erase(best);
-  } else {
-    address = settings_.expandable_segments ? grow(size, small) : new_segment(size, small);
+CachingAllocator::Piece& CachingAllocator::at(Index piece) { return pieces_[static_cast<std::size_t>(piece)]; }
+
+CachingAllocator::Index CachingAllocator::add_piece(const Piece& piece) {
+  if (recycled_.empty()) {
+    pieces_.push_back(piece);
+    return static_cast<Index>(pieces_.size() - 1);
   }
-  Piece& piece = pieces_[address];
-  piece.used = true;
-  if (splits(piece.size - size, small, settings_.expandable_segments)) split(address, size);
-  allocated_ += piece.size;
-  return address;
+  const Index index = recycled_.back();
+  recycled_.pop_back();
+  at(index) = piece;
+  return index;
 }
 
-Count CachingAllocator::new_segment(Count size, bool small) {
+void CachingAllocator::set_free(Index piece) {
+  at(piece).used = false;
+  free_[at(piece).small].insert({at(piece).size, at(piece).address, piece});
+}
+
+void CachingAllocator::set_used(Index piece) {
+  at(piece).used = true;
+  free_[at(piece).small].erase({at(piece).size, at(piece).address, piece});
+}
+
+CachingAllocator::Index CachingAllocator::take(Count size, bool small) {
+  const auto best = free_[small].lower_bound({size, -1, -1});
+  Index piece = -1;
+  if (best != free_[small].end()) {
+    piece = best->piece;
+    set_used(piece);
+  } else {
+    piece = settings_.expandable_segments ? grow(size, small) : new_segment(size, small);
+  }
+  if (splits(at(piece).size - size, small, settings_.expandable_segments)) split(piece, size);
+  allocated_ += at(piece).size;
+  return piece;
+}
+
+CachingAllocator::Index CachingAllocator::new_segment(Count size, bool small) {
   const Count whole = segment_size(size, small), address = next_address_;
   next_address_ += whole;
   reserved_ += whole;
-  pieces_[address] = {whole, false, small, address + whole, address};
-  return address;
+  return add_piece({address, whole, -1, -1, true, small});
 }
 
 // More pages at the end of the pool's one segment; a free piece there is used too.
-Count CachingAllocator::grow(Count size, bool small) {
-  if (expandable_begin_[small] < 0) expandable_begin_[small] = expandable_end_[small] = small ? 0 : expandable_room;
-  Count address = expandable_end_[small];
-  Count there = 0;
-  if (!pieces_.empty()) {
-    auto last = pieces_.lower_bound(address);
-    if (last != pieces_.begin()) {
-      --last;
-      if (!last->second.used && last->second.small == small && last->first + last->second.size == address) {
-        there = last->second.size;
-        address = last->first;
-        free_[small].erase({there, address});
-      }
-    }
+CachingAllocator::Index CachingAllocator::grow(Count size, bool small) {
+  Index& last = expandable_last_[small];
+  const bool joins = last >= 0 && !at(last).used;
+  if (joins) {
+    set_used(last);
+  } else {
+    const Index before = last;
+    const Count address = before < 0 ? (small ? 0 : expandable_room) : at(before).address + at(before).size;
+    last = add_piece({address, 0, before, -1, true, small});
+    if (before >= 0) at(before).next = last;
   }
-  const Count more = rounded(size - there, small ? small_buffer : large_buffer);
-  expandable_end_[small] += more;
+  const Count more = rounded(size - at(last).size, small ? small_buffer : large_buffer);
+  at(last).size += more;
   reserved_ += more;
-  const Count begin = expandable_begin_[small];
-  pieces_[address] = {there + more, false, small, begin + expandable_room, begin};
-  return address;
+  return last;
 }
 
-void CachingAllocator::split(Count address, Count size) {
-  Piece& piece = pieces_[address];
-  const Count left = piece.size - size;
-  if (left == 0) return;
-  piece.size = size;
-  pieces_[address + size] = {left, false, piece.small, piece.segment_end, piece.segment_begin};
-  free_[piece.small].insert({left, address + size});
+void CachingAllocator::split(Index piece, Count size) {
+  const Piece whole = at(piece);
+  if (whole.size == size) return;
+  const Index rest = add_piece({whole.address + size, whole.size - size, piece, whole.next, false, whole.small});
+  if (whole.next >= 0) at(whole.next).before = rest;
+  at(piece).next = rest;
+  at(piece).size = size;
+  if (expandable_last_[whole.small] == piece) expandable_last_[whole.small] = rest;
+  set_free(rest);
+}
+
+void CachingAllocator::absorb_next(Index piece) {
+  const Index gone = at(piece).next;
+  at(piece).size += at(gone).size;
+  at(piece).next = at(gone).next;
+  if (at(gone).next >= 0) at(at(gone).next).before = piece;
+  Index& last = expandable_last_[at(piece).small];
+  if (last == gone) last = piece;
+  recycled_.push_back(gone);
 }
 
 void CachingAllocator::free(std::int32_t block) {
   const auto index = static_cast<std::size_t>(block);
   if (index >= where_.size() || where_[index] < 0) return;
-  auto here = pieces_.find(where_[index]);
-  where_[index] = -1;
-  here->second.used = false;
-  allocated_ -= here->second.size;
-  Free& pool = free_[here->second.small];
-  const Count begin = here->second.segment_begin;
-  const auto next = std::next(here);
-  if (next != pieces_.end() && !next->second.used && next->second.segment_begin == begin) {
-    pool.erase({next->second.size, next->first});
-    here->second.size += next->second.size;
-    pieces_.erase(next);
+  Index piece = std::exchange(where_[index], -1);
+  allocated_ -= at(piece).size;
+  const Index next = at(piece).next, before = at(piece).before;
+  if (next >= 0 && !at(next).used) {
+    set_used(next);
+    absorb_next(piece);
   }
-  if (here != pieces_.begin()) {
-    const auto before = std::prev(here);
-    if (!before->second.used && before->second.segment_begin == begin) {
-      pool.erase({before->second.size, before->first});
-      before->second.size += here->second.size;
-      pieces_.erase(here);
-      here = before;
-    }
+  if (before >= 0 && !at(before).used) {
+    set_used(before);
+    absorb_next(before);
+    piece = before;
   }
-  pool.insert({here->second.size, here->first});
+  set_free(piece);
 }
 
 }  // namespace llmcalc

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <set>
 #include <vector>
 
@@ -27,26 +26,37 @@ class CachingAllocator {
   Bytes reserved() const { return Bytes(reserved_); }    // of segments
 
  private:
+  using Index = std::int32_t;  // into pieces_; -1: none
   struct Piece {
-    Count size;
-    bool used;
-    bool small;
-    Count segment_end;  // where its segment ends: pieces merge up to there
-    Count segment_begin;
+    Count address, size;
+    Index before, next;  // neighbours in the segment
+    bool used, small;
   };
-  using Free = std::set<std::pair<Count, Count>>;  // (size, address)
+  struct Free {
+    Count size, address;
+    Index piece;
+    friend bool operator<(const Free& a, const Free& b) {
+      return a.size != b.size ? a.size < b.size : a.address < b.address;
+    }
+  };
 
-  Count take(Count size, bool small);
-  Count new_segment(Count size, bool small);
-  Count grow(Count size, bool small);
-  void split(Count address, Count size);
+  Piece& at(Index piece);
+  Index take(Count size, bool small);
+  Index new_segment(Count size, bool small);
+  Index grow(Count size, bool small);
+  void split(Index piece, Count size);
+  void absorb_next(Index piece);
+  Index add_piece(const Piece& piece);
+  void set_free(Index piece);
+  void set_used(Index piece);
 
   AllocatorSettings settings_;
-  std::map<Count, Piece> pieces_;  // by address
-  Free free_[2];                   // of the large and of the small pool
-  std::vector<Count> where_;       // address by block; -1: none
+  std::vector<Piece> pieces_;
+  std::vector<Index> recycled_;
+  std::set<Free> free_[2];     // of the large and of the small pool
+  std::vector<Index> where_;   // piece by block
   Count next_address_ = 0, allocated_ = 0, reserved_ = 0;
-  Count expandable_begin_[2] = {-1, -1}, expandable_end_[2] = {-1, -1};
+  Index expandable_last_[2] = {-1, -1};  // the last piece of each pool's one segment
 };
 
 }  // namespace llmcalc

@@ -166,7 +166,8 @@ void Trace::run_ready(std::uint64_t loss_begins) {
     module_ = node->module;
     Tensors outgoing;
     {
-      const Tensors incoming = std::move(node->arrived);
+      Tensors incoming;
+      for (Tensor& gradient : node->arrived) incoming.push_back(std::move(gradient));
       node->arrived.clear();
       {
         Tensors kept;

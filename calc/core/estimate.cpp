@@ -126,7 +126,7 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
       if (device) {
         if (device->usable_memory() > Bytes(0))
           report.fit = infers ? judge_inference(*source.model, resolved.plan, *resolved.kv_bits, report.memory, *device)
-                              : judge_fit(*source.model, resolved.plan, report.memory, *device);
+                              : judge_fit(*source.model, resolved.plan, step, report.memory, *device);
         if (!infers) add_time(report, resolved, *device, source.model.get(), &step);
       }
     } else {

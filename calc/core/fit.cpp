@@ -7,7 +7,7 @@
 #include "core/blocks/attention.hpp"
 #include "core/passes/device_memory.hpp"
 #include "core/passes/inference.hpp"
-#include "core/passes/memory.hpp"
+#include "core/passes/step_costs.hpp"
 #include "core/quantity.hpp"
 
 namespace llmcalc {
@@ -16,14 +16,6 @@ namespace {
 // Below this share of free memory a job is called tight on a device whose framework's share nobody has stated.
 constexpr double tight_share = 0.10;
 constexpr Count largest_batch_asked = 1 << 20, largest_context_asked = Count{1} << 31;
-
-Flops executed(const Model& model, const StepPlan& plan) {
-  const TracedStep step = trace_step(model, plan);
-  Flops sum;
-  for (const Launch& l : step.trace.tape())
-    if (is_matrix_product(l.op)) sum += executed_flops(l, AttentionCounting::causal);
-  return sum;
-}
 
 std::string percent_more(Flops before, Flops after) {
   const double share = 100 * (after.as_double() / before.as_double() - 1);
@@ -36,6 +28,7 @@ struct Change {
   std::function<void(StepPlan&)> apply;
   bool counts_flops = false;     // the cost is what it computes once more
   bool eases_optimizer = false;  // also where the peak is the optimizer's step; the others ease activations alone
+  bool trains_less = false;
 };
 
 // The cheapest first.
@@ -81,13 +74,13 @@ std::vector<Change> changes_for(const Model& model, const StepPlan& plan, const 
                            p.adapted = std::make_shared<Adapted>(
                                with_adapters(model.parameters, {usual_rank, 0, {}}, quantised, *p.precision));
                          },
-                         false, true});
+                         false, true, true});
   }
   return changes;
 }
 
-std::vector<Advice> advise(const Model& model, const StepPlan& plan, const MemoryReport& memory, const Device& device,
-                           Bytes limit) {
+std::vector<Advice> advise(const Model& model, const StepPlan& plan, StepCosts& costs, const MemoryReport& memory,
+                           const Device& device, Bytes limit) {
   const Bytes peak = memory.peak;
   std::vector<Advice> advice;
   StepPlan together = plan;
@@ -98,19 +91,20 @@ std::vector<Advice> advise(const Model& model, const StepPlan& plan, const Memor
   for (const Change& change : changes_for(model, plan, device)) {
     // Fewer activations leave the optimizer's step as it is.
     if (memory.peak_phase == Phase::optimizer && !change.eases_optimizer) continue;
+    // Training something else is the last resort.
+    if (change.trains_less && one_fits) break;
     StepPlan changed = plan;
     change.apply(changed);
-    const Bytes after = peak_bytes(model, changed);
+    const Bytes after = costs.peak(changed);
     if (after >= peak) continue;
-    const std::string costs =
-        change.counts_flops ? percent_more(executed(model, plan), executed(model, changed)) : change.costs;
-    advice.push_back({change.name, peak - after, costs, after <= limit});
+    const std::string price =
+        change.counts_flops ? percent_more(costs.executed(plan), costs.executed(changed)) : change.costs;
+    advice.push_back({change.name, peak - after, price, after <= limit});
     one_fits = one_fits || after <= limit;
     // The changes that leave what is trained alone, one after another, until the job fits.
-    const bool adapters = changed.adapted != plan.adapted;
-    if (least <= limit || adapters) continue;
+    if (least <= limit || change.trains_less) continue;
     change.apply(together);
-    least = joined == 0 ? after : peak_bytes(model, together);
+    least = joined == 0 ? after : costs.peak(together);
     names += (names.empty() ? "" : " ") + change.name;
     ++joined;
   }
@@ -126,10 +120,6 @@ bool same_masks(const Model& model, const Job& a, const Job& b) {
 }
 
 }  // namespace
-
-Bytes peak_bytes(const Model& model, const StepPlan& plan) {
-  return peak_of(trace_step(model, plan).trace.ledger).second;
-}
 
 Count largest_fitting(const std::function<Bytes(Count)>& bytes, Bytes limit, Count most) {
   Count fits = 0, too_many = most + 1;
@@ -188,8 +178,10 @@ Limits judge(const MemoryReport& memory, const Device& device) {
 
 }  // namespace
 
-FitReport judge_fit(const Model& model, const StepPlan& plan, const MemoryReport& memory, const Device& device) {
+FitReport judge_fit(const Model& model, const StepPlan& plan, const TracedStep& step, const MemoryReport& memory,
+                    const Device& device) {
   Limits limits = judge(memory, device);
+  StepCosts costs(model, plan, step);
   FitReport& fit = limits.report;
   if (limits.tensors < Bytes(0)) return fit;
   const Bytes states =
@@ -197,14 +189,14 @@ FitReport judge_fit(const Model& model, const StepPlan& plan, const MemoryReport
   if (states > limits.tensors) {
     fit.max_batch = 0;
     fit.note = "weights, gradients and optimizer states alone take " + format_gib(states) + ": no batch size helps";
-    fit.advice = advise(model, plan, memory, device, limits.tensors);
+    fit.advice = advise(model, plan, costs, memory, device, limits.tensors);
     return fit;
   }
   fit.max_batch = largest_fitting(
       [&](Count batch) {
         StepPlan changed = plan;
         changed.job.batch = batch;
-        return peak_bytes(model, changed);
+        return costs.peak(changed);
       },
       limits.tensors, largest_batch_asked);
   if (plan.job.lengths.empty() && model.info.max_seq > 0)
@@ -213,11 +205,11 @@ FitReport judge_fit(const Model& model, const StepPlan& plan, const MemoryReport
           StepPlan changed = plan;
           changed.job.seq = seq;
           if (!same_masks(model, plan.job, changed.job)) return limits.tensors + Bytes(1);
-          return peak_bytes(model, changed);
+          return costs.peak(changed);
         },
         limits.tensors, model.info.max_seq);
   if (fit.verdict == Verdict::fits) return fit;
-  fit.advice = advise(model, plan, memory, device, limits.tensors);
+  fit.advice = advise(model, plan, costs, memory, device, limits.tensors);
   return fit;
 }
 

@@ -10,13 +10,11 @@
 
 namespace llmcalc {
 
-// Peak bytes of a plan; the solver calls it a few times.
-Bytes peak_bytes(const Model& model, const StepPlan& plan);
-
-// Judged against the memory the driver shows. `memory` is that of `plan`, with what the driver sees filled in. A job
+// Judged against the memory the driver shows. `step` is `plan` traced and `memory` its account, with what the driver sees filled in. A job
 // fits when the allocator's pool and the largest framework allowance do; it is tight when only the tensors themselves
 // surely do (an allocator gives cached blocks back when the device is full); else it does not fit.
-FitReport judge_fit(const Model& model, const StepPlan& plan, const MemoryReport& memory, const Device& device);
+FitReport judge_fit(const Model& model, const StepPlan& plan, const TracedStep& step, const MemoryReport& memory,
+                    const Device& device);
 
 // The same for weights and caches of keys and values with so many bits an element.
 FitReport judge_inference(const Model& model, const StepPlan& plan, Count kv_bits, const MemoryReport& memory,

@@ -19,6 +19,8 @@ enum class Recompute : unsigned char { none, selective, full };
 struct LossForm {
   enum class Kind : unsigned char { plain, chunked, fused } kind = Kind::plain;
   Count chunks = 1;
+
+  friend bool operator==(const LossForm&, const LossForm&) = default;
 };
 
 // One micro-batch and how it is run: what a model's forward function depends on besides its own sizes.
@@ -33,6 +35,7 @@ struct Job {
   std::optional<double> dropout;  // overrides every rate of the model
 
   double rate(double models) const { return dropout.value_or(models); }
+  friend bool operator==(const Job&, const Job&) = default;
 };
 
 // The attention of one kind of layer, for choosing a kernel, counting pairs and sizing the KV cache.

@@ -64,8 +64,8 @@ struct Node : Pooled<Node> {
   int block = -1;  // which traced block of layers; -1 outside
   BackwardFn backward = nullptr;
   Few<Edge, 3> inputs;  // edge i receives gradient i; no node: no gradient needed
-  Few<Kept, 4> kept;
-  Few<OutputMeta, 3> outputs;
+  Few<Kept, 2> kept;
+  Few<OutputMeta, 1> outputs;
 
   // Arguments of the backward function: what they mean is between the operation and its backward.
   Dims shape, stride;
@@ -74,7 +74,7 @@ struct Node : Pooled<Node> {
   bool needs(std::size_t input) const { return static_cast<bool>(inputs[input].node); }
 
   // The engine's: gradients arrived so far, and how many are still to come.
-  Tensors arrived;
+  Few<Tensor, 1> arrived;
   int waiting = 0;
   bool counted = false;
 

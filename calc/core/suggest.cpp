@@ -24,13 +24,26 @@ std::string folded(std::string_view text) {
   return result;
 }
 
+// Whether every word between the dashes of `a`, two at least, is a word of `b`.
+bool words_are_among(const std::string& a, const std::string& b) {
+  const std::string all = "-" + b + "-";
+  std::size_t words = 0;
+  for (std::size_t start = 0; start <= a.size(); ++words) {
+    const std::size_t end = std::min(a.find('-', start), a.size());
+    if (all.find("-" + a.substr(start, end - start) + "-") == std::string::npos) return false;
+    start = end + 1;
+  }
+  return words >= 2;
+}
+
 // How far a name is from a known one. Ids end in variants ("h100-sxm"): a name that is all of the beginning is what was
-// meant, one that is near to the beginning or part of it costs one slip more.
+// meant, one that is near to the beginning or part of it, or leaves words out, costs one slip more.
 std::size_t score(std::string_view name, std::string_view known) {
   std::size_t best = edit_distance(name, known);
   const std::string a = folded(name), b = folded(known);
   if (a.size() >= 2 && b.size() > a.size() && b.rfind(a, 0) == 0)
     best = std::min<std::size_t>(best, b[a.size()] != '-');
+  if (words_are_among(a, b)) best = std::min<std::size_t>(best, 1);
   const std::size_t dash = known.find('-');
   if (dash != std::string_view::npos && dash >= 2)
     best = std::min(best, edit_distance(name, known.substr(0, dash)) + 1);

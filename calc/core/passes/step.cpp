@@ -64,23 +64,23 @@ void log_lists(Trace& t, const Parameters& parameters, const StepPlan& plan) {
 }
 
 // The optimizer's step: what it needs at once, and what it moves.
-void step_optimizer(Trace& t, const Parameters& parameters, const StepPlan& plan) {
+void step_optimizer(Trace& t, const Model& model, const StepPlan& plan) {
+  const Parameters& parameters = parameters_of(model, plan);
   const bool own_kernel = plan.optimizer->own_kernel;
   const bool fused = plan.optimizer_step == OptimizerStep::fused || own_kernel;
   Bytes read, written;
-  StepTemporaries temporaries(plan.optimizer_step);
   for (const Parameter& p : parameters.all()) {
     if (!p.trainable) continue;
     const Count n = checked::multiply(p.copies, parameters.instances(p));
     const OptimizerCost cost = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role);
-    if (!own_kernel) temporaries.visit(cost, n);
     read += (fused ? cost.read : cost.foreach_read) * n;
     written += (fused ? cost.written : cost.foreach_written) * n;
   }
   t.ledger.enter(Phase::optimizer);
   if (t.ledger.log && plan.optimizer_step == OptimizerStep::foreach_) log_lists(t, parameters, plan);
   AllocationLog* const log = std::exchange(t.ledger.log, nullptr);
-  if (temporaries.peak() > Bytes(0)) const Storage alive(&t.ledger, Part::temporaries, temporaries.peak());
+  const Bytes temporaries = optimizer_temporaries(model, plan);
+  if (temporaries > Bytes(0)) const Storage alive(&t.ledger, Part::temporaries, temporaries);
   t.ledger.log = log;
   if (read == Bytes(0)) return;
   Launch& launch = t.launch(Op::optimizer, plan.precision->stepped(), {}, {});
@@ -120,6 +120,17 @@ void visit_states(const Model& model, const StepPlan& plan, const std::function<
     const OptimizerCost cost = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role);
     visit(cost.states, checked::multiply(p.copies, parameters.instances(p)));
   }
+}
+
+Bytes optimizer_temporaries(const Model& model, const StepPlan& plan) {
+  StepTemporaries temporaries(plan.optimizer_step);
+  if (plan.optimizer->own_kernel) return {};
+  const Parameters& parameters = parameters_of(model, plan);
+  for (const Parameter& p : parameters.all())
+    if (p.trainable)
+      temporaries.visit(plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role),
+                        checked::multiply(p.copies, parameters.instances(p)));
+  return temporaries.peak();
 }
 
 StateSizes state_sizes(const Model& model, const StepPlan& plan) {
@@ -171,7 +182,7 @@ TracedStep trace_step(const Model& model, const StepPlan& plan, AllocationLog* l
   Tensor loss = model.forward(t, plan.job, loss_begins);
   t.backward(std::move(loss), loss_begins);
   if (log && optimizer_begins) *optimizer_begins = log->events().size();
-  step_optimizer(t, parameters, plan);
+  step_optimizer(t, model, plan);
   t.made = nullptr;
   t.ledger.log = nullptr;
   return step;

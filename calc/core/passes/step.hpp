@@ -43,6 +43,9 @@ struct TracedStep {
 TracedStep trace_step(const Model& model, const StepPlan& plan, AllocationLog* log = nullptr,
                       std::size_t* optimizer_begins = nullptr, std::vector<AllocatedRecord>* made = nullptr);
 
+// What the optimizer's step needs for a moment, above all that is alive when it begins.
+Bytes optimizer_temporaries(const Model& model, const StepPlan& plan);
+
 // Calls `visit(bytes, copies)` for every tensor a replica holds all the time: weights and master
 // copies; gradients that stay between steps; optimizer states.
 void visit_weights(const Model& model, const StepPlan& plan, const std::function<void(Bytes, Count)>& visit);
