@@ -53,8 +53,8 @@ class CachingAllocator {
   AllocatorSettings settings_;
   std::vector<Piece> pieces_;
   std::vector<Index> recycled_;
-  std::set<Free> free_[2];     // of the large and of the small pool
-  std::vector<Index> where_;   // piece by block
+  std::set<Free> free_[2];    // of the large and of the small pool
+  std::vector<Index> where_;  // piece by block
   Count next_address_ = 0, allocated_ = 0, reserved_ = 0;
   Index expandable_last_[2] = {-1, -1};  // the last piece of each pool's one segment
 };

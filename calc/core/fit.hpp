@@ -10,9 +10,10 @@
 
 namespace llmcalc {
 
-// Judged against the memory the driver shows. `step` is `plan` traced and `memory` its account, with what the driver sees filled in. A job
-// fits when the allocator's pool and the largest framework allowance do; it is tight when only the tensors themselves
-// surely do (an allocator gives cached blocks back when the device is full); else it does not fit.
+// Judged against the memory the driver shows. `step` is `plan` traced and `memory` its account, with what the driver
+// sees filled in. A job fits when the allocator's pool and the largest framework allowance do; it is tight when only
+// the tensors themselves surely do (an allocator gives cached blocks back when the device is full); else it does not
+// fit.
 FitReport judge_fit(const Model& model, const StepPlan& plan, const TracedStep& step, const MemoryReport& memory,
                     const Device& device);
 
