@@ -1,6 +1,6 @@
 #include "cli/lists.hpp"
 
-#include "core/model.hpp"
+#include "core/model_source.hpp"
 #include "core/optimizer.hpp"
 #include "core/precision.hpp"
 #include "core/quantity.hpp"
@@ -15,19 +15,39 @@ using report::Align;
 using report::Cell;
 using report::Table;
 
-std::string text_of(const Value& map, const char* key) {
-  const Value* value = map.find(key);
-  return value == nullptr ? "" : value->text;
-}
+Cell short_count(Count count) { return {format_short_count(count), count}; }
 
-Table models() {
-  Table table{{{"id"}, {"name"}, {"architecture"}, {"source"}}, {}};
+Table models(bool for_data) {
+  Table table{{{"id"},
+               {"parameters", Align::right},
+               {"active", Align::right, "active_parameters"},
+               {"layers", Align::right},
+               {"context", Align::right},
+               {"architecture"}},
+              {}};
+  if (for_data) table.columns.insert(table.columns.end(), {{"name"}, {"source"}});
   for (const std::string& id : built_in_model_ids()) {
     Diagnostics ignored;  // built-in profiles are checked by the tests
     const Document document = load_model_document(id, ignored);
-    std::string architecture = text_of(document.root, "architecture");
-    if (architecture.empty()) architecture = text_of(document.root, "model_type");
-    table.rows.push_back({id, text_of(document.root, "name"), architecture, text_of(document.root, "source")});
+    const ModelSource source = read_model(document.root, document.source, document.yaml, id, std::nullopt, ignored);
+    std::vector<Cell> row{id};
+    if (source.model) {
+      const ParameterCounts counts = count_parameters(source.model->parameters);
+      const ModelInfo& info = source.model->info;
+      row.insert(row.end(), {short_count(counts.total),
+                             short_count(counts.active),
+                             {std::to_string(info.layers), info.layers},
+                             info.max_seq > 0 ? Cell(format_count(info.max_seq), info.max_seq) : Cell(""),
+                             std::string(source.architecture->name)});
+    } else {  // known only by its size
+      row.insert(row.end(), {short_count(*source.parameters),
+                             short_count(source.active_parameters.value_or(*source.parameters)), "", "", ""});
+    }
+    if (for_data) {
+      const Value* origin = document.root.find("source");
+      row.insert(row.end(), {source.name, origin ? origin->text : ""});
+    }
+    table.rows.push_back(std::move(row));
   }
   return table;
 }
@@ -43,7 +63,7 @@ Cell sixteen_bit_peak(const Device& device, std::string& dtype) {
   return "";
 }
 
-Table devices() {
+Table devices(bool) {
   Table table{{{"id"},
                {"name"},
                {"memory", Align::right, "memory_bytes"},
@@ -65,7 +85,7 @@ Table devices() {
   return table;
 }
 
-Table architectures_table() {
+Table architectures_table(bool) {
   Table table{{{"architecture"}, {"status"}, {"what sets it apart", Align::left, "summary"}}, {}};
   for (const Architecture& architecture : architectures()) {
     table.rows.push_back(
@@ -74,7 +94,7 @@ Table architectures_table() {
   return table;
 }
 
-Table optimizers_table() {
+Table optimizers_table(bool) {
   Table table{{{"optimizer"}, {"what it keeps", Align::left, "summary"}}, {}};
   for (const Optimizer& o : optimizers()) table.rows.push_back({std::string(o.name), std::string(o.summary)});
   return table;
@@ -82,7 +102,7 @@ Table optimizers_table() {
 
 Cell dtype_cell(std::optional<DType> dtype) { return dtype ? std::string(name_of(*dtype)) : std::string(); }
 
-Table precisions_table() {
+Table precisions_table(bool) {
   Table table{
       {{"precision"}, {"weight"}, {"gradient"}, {"master copy"}, {"autocast"}, {"what it is", Align::left, "summary"}},
       {}};
@@ -93,7 +113,7 @@ Table precisions_table() {
   return table;
 }
 
-Table rules_table() {
+Table rules_table(bool) {
   Table table{{{"rule"}, {"what it gives", Align::left, "title"}, {"example"}}, {}};
   for (const Rule& rule : rules()) table.rows.push_back({rule.name, rule.title, rule.example});
   return table;

@@ -9,7 +9,7 @@ namespace llmcalc::cli {
 
 struct List {
   const char* name;
-  report::Table (*make)();
+  report::Table (*make)(bool for_data);  // for CSV and JSON, which also get what is too wide for a page
 };
 
 const std::vector<List>& lists();
