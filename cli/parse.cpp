@@ -122,7 +122,13 @@ void report_unknown_option(const std::string& word, const std::vector<const Opti
   Words known;
   for (const Option* option : options) known.push_back("--" + option->name);
   const std::string where = command.empty() ? "" : " for `llmcalc " + command + "`";
-  const std::string near = did_you_mean(given, known);
+  std::string near = did_you_mean(given, known);
+  // The formats of --format, as other programs call them.
+  const auto is_format = [&](const Option* option) {
+    return option->name == "format" && given.size() > 2 &&
+           std::count(option->choices.begin(), option->choices.end(), given.substr(2)) > 0;
+  };
+  if (std::any_of(options.begin(), options.end(), is_format)) near = "did you mean --format " + given.substr(2) + "?";
   problems.usage("unknown option " + in_quotes(given) + where, near.empty() ? help_hint(command) : near);
 }
 

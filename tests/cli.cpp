@@ -31,6 +31,7 @@ TEST_CASE("wrong usage ends with 2, a message and an empty stdout") {
   refuses({"estimate"}, 2, "needs MODEL");
   refuses({"estimate", "gpt2", "h100-sxm", "t4"}, 2, "'t4'");
   refuses({"estimate", "gpt2", "--bach", "3"}, 2, "did you mean --batch?");
+  refuses({"estimate", "gpt2", "--json"}, 2, "did you mean --format json?");
   refuses({"estimate", "gpt2", "-b", "3"}, 2, "'-b'");
   refuses({"estimate", "gpt2", "--batch"}, 2, "--batch needs a value");
   refuses({"estimate", "gpt2", "--batch="}, 2, "--batch needs a value");

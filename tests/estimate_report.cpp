@@ -153,6 +153,19 @@ TEST_CASE("JSON leaves out what does not apply") {
   CHECK_THAT(json, ContainsSubstring("\"6nd_per_token\": 6000"));
 }
 
+TEST_CASE("a mixture of experts: 6N counts the active parameters, and what all of them would give is told apart") {
+  Report report = made_up(2);
+  report.mixture_of_experts = true;
+  report.parameters.active = 250;  // of 1000
+  report.rule_6nd_per_token = 6 * 250;
+  const std::string json = report::estimate_json(report).dump();
+  CHECK_THAT(json, ContainsSubstring("\"6nd_per_token\": 1500"));
+  CHECK_THAT(json, ContainsSubstring("\"6nd_per_token_with_all_experts\": 6000"));
+  const std::vector<report::Cell>& per_token = report::rule_and_exact(report).rows[1];
+  CHECK(per_token[1].text == "6N: 1.5 kFLOP");
+  CHECK_THAT(per_token[3].text, ContainsSubstring("would give a wrong 6 kFLOP, 4.00 times it"));
+}
+
 TEST_CASE("a model known by its size alone claims no more than that") {
   Report report = made_up(2);
   report.size_only = true;

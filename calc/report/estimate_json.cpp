@@ -78,7 +78,10 @@ Json flops_json(const Report& report) {
     }
     json.set("by_operation", std::move(operations));
   }
-  return json.set("rules", Json::object().set("6nd_per_token", report.rule_6nd_per_token));
+  Json rules = Json::object().set("6nd_per_token", report.rule_6nd_per_token);
+  if (report.mixture_of_experts)
+    rules.set("6nd_per_token_with_all_experts", checked::multiply<Count>(6, report.parameters.total));
+  return json.set("rules", std::move(rules));
 }
 
 Json phases_json(const std::vector<PhaseReport>& phases) {

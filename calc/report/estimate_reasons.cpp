@@ -78,13 +78,22 @@ void parameters_row(const Report& report, Table& table) {
                         reasons.empty() ? "counted from the tensors" : joined(reasons)});
 }
 
+// The mistake of putting all experts into the rule, told apart.
+std::vector<std::string> all_experts(const Report& report) {
+  if (!report.mixture_of_experts) return {};
+  const Count total = report.parameters.total;
+  const double times = static_cast<double>(total) / static_cast<double>(rule_parameters(report));
+  return {"N is what is active; all " + format_short_count(total) + " would give a wrong " +
+          format_flops(Flops(total) * flops_per_parameter(report)) + ", " + format_significant(times, 3) + " times it"};
+}
+
 std::string flops_per_token_reason(const Report& report, double exact) {
   const ParameterCounts& counts = report.parameters;
   if (!is_inference(report) && counts.trainable < counts.total)
     return "only the gradients that are needed are computed";
   const double rule = static_cast<double>(flops_per_parameter(report)) * static_cast<double>(rule_parameters(report));
   const double multiplied = static_cast<double>(flops_per_parameter(report)) * static_cast<double>(counts.compute);
-  std::vector<std::string> reasons;
+  std::vector<std::string> reasons = all_experts(report);
   const double looked_up = (multiplied - rule) / rule;
   if (looked_up < -kNothing)
     reasons.push_back("tables are looked up, not multiplied (" + signed_percent(looked_up) + ")");
@@ -118,10 +127,9 @@ void flops_rows(const Report& report, Table& table) {
   const Flops rule = Flops(rule_parameters(report)) * per_parameter;
   const std::string sign = std::to_string(per_parameter) + "N: ";
   if (!report.flops) {
-    table.rows.push_back({"FLOPs per token",
-                          {sign + format_flops(rule), rule},
-                          kNone,
-                          "attention and look-up tables are not known from the size alone"});
+    std::vector<std::string> reasons = all_experts(report);
+    reasons.push_back("attention and look-up tables are not known from the size alone");
+    table.rows.push_back({"FLOPs per token", {sign + format_flops(rule), rule}, kNone, joined(reasons)});
     return;
   }
   const double exact = is_inference(report) ? report.flops->forward_per_token : report.flops->model_per_token;
