@@ -1,33 +1,14 @@
 // What --format json prints is what docs/reference/schema says, for jobs of every kind.
-#include <nlohmann/json.hpp>
-
 #include "tests/catch.hpp"
-#include "tests/support/program.hpp"
-#include "tests/support/schema.hpp"
+#include "tests/support/json_runs.hpp"
 
-using llmcalc::test::published_schema;
-using llmcalc::test::Ran;
-using llmcalc::test::run_program;
+using llmcalc::test::holds;
 using llmcalc::test::schema_faults;
 using nlohmann::json;
 
 namespace {
 
 using Faults = std::vector<std::string>;
-
-json output_of(std::vector<std::string> arguments) {
-  arguments.insert(arguments.end(), {"--format", "json"});
-  const Ran ran = run_program(arguments);
-  INFO(ran.err);
-  REQUIRE(ran.exit == 0);
-  return json::parse(ran.out);
-}
-
-void holds(const std::string& schema, const std::vector<std::string>& arguments) {
-  const json output = output_of(arguments);
-  INFO(output.dump(1));
-  CHECK(schema_faults(published_schema(schema), output) == Faults{});
-}
 
 }  // namespace
 

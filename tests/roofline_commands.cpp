@@ -4,36 +4,21 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/catch.hpp"
-#include "tests/support/program.hpp"
-#include "tests/support/schema.hpp"
+#include "tests/support/json_runs.hpp"
 
 using Catch::Matchers::ContainsSubstring;
-using llmcalc::test::published_schema;
+using llmcalc::test::holds;
+using llmcalc::test::output_of;
 using llmcalc::test::Ran;
 using llmcalc::test::run_program;
-using llmcalc::test::schema_faults;
 using nlohmann::json;
 
 namespace {
 
 using Words = std::vector<std::string>;
-
-json output_of(Words arguments) {
-  arguments.insert(arguments.end(), {"--format", "json"});
-  const Ran ran = run_program(arguments);
-  INFO(ran.err);
-  REQUIRE(ran.exit == 0);
-  return json::parse(ran.out);
-}
-
-void holds(const std::string& schema, const Words& arguments) {
-  const json output = output_of(arguments);
-  CHECK(schema_faults(published_schema(schema), output) == Words{});
-}
 
 void refuses(const Words& arguments, int exit, const std::string& words) {
   const Ran ran = run_program(arguments);

@@ -1,13 +1,12 @@
 // `llmcalc rule` as a whole: its formats, its exit codes, and what it says about wrong input.
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/catch.hpp"
-#include "tests/support/program.hpp"
-#include "tests/support/schema.hpp"
+#include "tests/support/json_runs.hpp"
 
 using Catch::Matchers::ContainsSubstring;
+using llmcalc::test::output_of;
 using llmcalc::test::published_schema;
 using llmcalc::test::Ran;
 using llmcalc::test::run_program;
@@ -16,13 +15,9 @@ using nlohmann::json;
 
 namespace {
 
-json output_of(std::vector<std::string> arguments) {
+json rule_output(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "rule");
-  arguments.insert(arguments.end(), {"--format", "json"});
-  const Ran ran = run_program(arguments);
-  INFO(ran.err);
-  REQUIRE(ran.exit == 0);
-  return json::parse(ran.out);
+  return output_of(std::move(arguments));
 }
 
 }  // namespace
@@ -40,9 +35,9 @@ TEST_CASE("rule shows the formula, then with numbers, then the result") {
 
 TEST_CASE("rule as its schema says, with exact integers") {
   const json schema = published_schema("rule");
-  const json flops = output_of({"6nd", "parameters=1B", "tokens=10B"});
-  const json solved = output_of({"training_time", "parameters=1B", "tokens=10B", "peak=100TFLOP/s", "time=20days"});
-  const json weights = output_of({"micro_batch_weights", "sizes=4,4,2"});
+  const json flops = rule_output({"6nd", "parameters=1B", "tokens=10B"});
+  const json solved = rule_output({"training_time", "parameters=1B", "tokens=10B", "peak=100TFLOP/s", "time=20days"});
+  const json weights = rule_output({"micro_batch_weights", "sizes=4,4,2"});
   for (const json& output : {flops, solved, weights}) {
     INFO(output.dump(1));
     CHECK(schema_faults(schema, output) == std::vector<std::string>{});
