@@ -20,6 +20,7 @@ if(TARGET llmcalc)
   install(FILES ${made}/_llmcalc DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
   install(FILES ${made}/llmcalc.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT program)
+  install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 endif()
 
 install(TARGETS llmcalc_core llmcalc_read llmcalc_report EXPORT llmcalcTargets

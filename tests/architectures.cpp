@@ -8,32 +8,12 @@
 #include "tests/catch.hpp"
 #include "tests/support/estimates.hpp"
 #include "tests/support/jobs.hpp"
-#include "tests/support/rows.hpp"
+#include "tests/support/table.hpp"
 
 using namespace llmcalc;
 using namespace llmcalc::test;
 
 namespace {
-
-// "1x110105600;27x794465344": each kind of layer as count x parameters, in rising order.
-std::string layers_of(const Parameters& parameters) {
-  std::vector<std::pair<Count, Count>> kinds;
-  for (std::size_t i = 0; i < parameters.kinds().size(); ++i)
-    kinds.emplace_back(static_cast<Count>(parameters.kinds()[i].layers.size()),
-                       layer_elements(parameters, static_cast<int>(i)));
-  std::sort(kinds.begin(), kinds.end());
-  std::string text;
-  for (const auto& [count, size] : kinds)
-    text += (text.empty() ? "" : ";") + std::to_string(count) + "x" + std::to_string(size);
-  return text;
-}
-
-bool known(const std::string& id) {
-  Diagnostics diagnostics;
-  const Document document = load_model_document(id, diagnostics);
-  const Value* architecture = document.root.find("architecture");
-  return architecture && architecture_named(architecture->text) != nullptr;
-}
 
 void set_key(Value& root, const std::string& key, const std::string& text) {
   const Value number = read_json(text, "set");
@@ -65,78 +45,76 @@ std::string kernel_with_these_flops(const std::string& attention) {
   return attention == "flash" ? "efficient" : attention;
 }
 
+void compare_saved(const Report& report, Comparison& comparison) {
+  comparison.equal("saved", report.memory.saved_for_backward.value().value());
+  comparison.equal("autocast_weights", report.memory.autocast_weights.value_or(Bytes()).value());
+}
+
 }  // namespace
 
 TEST_CASE("parameters of every built-in model are PyTorch's", "[architectures]") {
-  std::size_t compared = 0;
-  for (const Row& row : rows("parameters.tsv")) {
-    if (!known(row.text("model"))) continue;
-    INFO(row.where() << " " << row.text("model"));
-    const ModelSource model = built_in_model(row.text("model"));
-    const ParameterCounts counts = count_parameters(model.model->parameters);
-    CHECK(counts.total == row.count("total"));
-    CHECK(counts.active == row.count("active"));
-    CHECK(counts.compute == row.count("compute"));
-    CHECK(counts.embedding == row.count("embedding"));
-    CHECK(counts.head == row.count("head"));
-    CHECK(counts.tied == row.flag("tied"));
-    CHECK(layers_of(model.model->parameters) == row.text("layers"));
-    ++compared;
-  }
-  CHECK(compared >= 100);
-}
-
-TEST_CASE("a wrong parameter is seen", "[architectures]") {
-  // One bias more than GPT-2 has: the total and the layer are off by 2304, the comparison above would fail.
-  const ModelSource model = built_in_model("gpt2");
-  Parameters parameters = model.model->parameters;
-  const Count total = count_parameters(parameters).total;
-  parameters.add("extra.bias", {2304});
-  CHECK(count_parameters(parameters).total == total + 2304);
+  const auto compare = [](const Row& row, Comparison& comparison) {
+    const Parameters parameters = built_in_model(row.text("model")).model->parameters;
+    compare_parameters(parameters, comparison);
+    comparison.equal("positions", count_parameters(parameters).positions);
+  };
+  check_table({"parameters.tsv", {"model"}, compare, 120});
 }
 
 TEST_CASE("matmul FLOPs of every known model are PyTorch's", "[architectures][flops]") {
-  for (const Row& row : rows("flops.tsv")) {
-    if (!known(row.text("model"))) continue;
-    INFO(row.where() << " " << row.text("model"));
+  const auto compare = [](const Row& row, Comparison& comparison) {
     std::vector<GivenOption> options = options_of_row(row, "bf16");
     options.push_back({"attention", kernel_with_these_flops(row.text("attention"))});
     options.push_back({"attention-flops", "full"});
-    const Report report = estimated(model_of(row), options);
+    const FlopsReport flops = estimated(model_of(row), options).flops.value();
     const bool model_flops = row.text("attention") == "eager" && row.text("recompute") == "none";
-    CHECK(report.flops->forward.value() == row.large_count("forward"));
-    CHECK((model_flops ? report.flops->model : report.flops->hardware).value() == row.large_count("forward_backward"));
-  }
+    comparison.equal("forward", flops.forward.value());
+    comparison.equal("forward_backward", (model_flops ? flops.model : flops.hardware).value());
+  };
+  check_table({"flops.tsv", {"model", "batch", "seq", "attention", "recompute", "set"}, compare, 140});
 }
 
 TEST_CASE("saved bytes of small models of each family are PyTorch's", "[architectures][memory]") {
   const Value configs = read_json(reference_text("activation_configs.json"), "activation_configs.json");
   std::set<std::string> families;
-  for (const Row& row : rows("saved_bytes.tsv")) {
+  const auto compare = [&](const Row& row, Comparison& comparison) {
     const Value* config = configs.find(row.text("config"));
     REQUIRE(config != nullptr);
-    if (!architecture_named(config->find("model_type")->text)) continue;
-    INFO(row.where() << " " << row.text("config") << " " << row.text("precision") << " " << row.text("attention"));
     std::vector<GivenOption> options = options_of_row(row, row.text("precision"));
     options.pop_back();  // the configurations say their own dropout
     options.push_back({"attention", row.text("attention")});
-    const Report report = estimated(model_from(*config), options);
-    CHECK(report.memory.saved_for_backward->value() == row.count("saved"));
-    CHECK(report.memory.autocast_weights.value_or(Bytes()).value() == row.count("autocast_weights"));
+    compare_saved(estimated(model_from(*config), options), comparison);
     families.insert(config->find("model_type")->text);
-  }
+  };
+  check_table({"saved_bytes.tsv", {"config", "precision", "attention", "recompute", "batch", "seq"}, compare, 440});
   CHECK(families.size() >= 15);
 }
 
 TEST_CASE("saved bytes of whole models are PyTorch's", "[architectures][memory]") {
-  for (const Row& row : rows("saved_bytes_models.tsv")) {
-    if (!known(row.text("model"))) continue;
-    INFO(row.where() << " " << row.text("model") << " " << row.text("precision") << " " << row.text("attention"));
+  const auto compare = [](const Row& row, Comparison& comparison) {
     std::vector<GivenOption> options = options_of_row(row, row.text("precision"));
     options.push_back({"attention", row.text("attention")});
-    const Report report = estimated(model_of(row), options);
-    CHECK(report.memory.saved_for_backward->value() == row.count("saved"));
-  }
+    compare_saved(estimated(model_of(row), options), comparison);
+  };
+  check_table(
+      {"saved_bytes_models.tsv", {"model", "precision", "attention", "recompute", "batch", "seq", "set"}, compare, 95});
+}
+
+TEST_CASE("peaks of whole models are those MemTracker sees", "[architectures][memory]") {
+  const auto compare = [](const Row& row, Comparison& comparison) {
+    std::vector<GivenOption> options = options_of_row(row, row.text("precision"));
+    options.push_back({"attention", row.text("attention")});
+    options.push_back({"optimizer", row.text("optimizer")});
+    options.push_back({"optimizer-step", row.text("optimizer_step")});
+    const MemoryReport memory = estimated(model_of(row), options).memory;
+    comparison.near("peak", static_cast<double>(memory.peak.value()), row.number("peak") * row.number("tolerance"));
+    comparison.equal("phase", std::string(name_of(memory.peak_phase.value())));
+  };
+  check_table({"peaks.tsv",
+               {"model", "precision", "attention", "recompute", "batch", "seq", "set", "optimizer", "optimizer_step",
+                "tolerance"},
+               compare,
+               16});
 }
 
 TEST_CASE("layers repeated on the books are layers traced one by one", "[architectures]") {

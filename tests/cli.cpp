@@ -1,6 +1,7 @@
 // The frame of the command line, through the program itself: usage errors, help, exit codes, streams.
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "tests/catch.hpp"
 #include "tests/support/program.hpp"
@@ -21,6 +22,38 @@ void refuses(const std::vector<std::string>& arguments, int exit, const std::str
   CHECK(ran.out.empty());
   CHECK_THAT(ran.err, ContainsSubstring("error: "));
   CHECK_THAT(ran.err, ContainsSubstring(word));
+}
+
+// Of each line after `heading`, up to an empty one, the first word; two spaces stand before it.
+std::vector<std::string> entries(const std::string& help, const std::string& heading) {
+  std::vector<std::string> found;
+  std::istringstream lines(help.substr(help.find(heading)));
+  std::string line;
+  for (std::getline(lines, line); std::getline(lines, line) && !line.empty();)
+    if (line.rfind("  ", 0) == 0 && line.size() > 2 && line[2] != ' ')
+      found.push_back(line.substr(2, line.find_first_of(" =", 2) - 2));
+  return found;
+}
+
+// Every --option that has a line of its own.
+std::vector<std::string> options_in(const std::string& help) {
+  std::vector<std::string> found;
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind("  --", 0) == 0) found.push_back(line.substr(2, line.find_first_of(" ,=", 4) - 2));
+  return found;
+}
+
+// From `heading` to the next one.
+std::string section(const std::string& man, const std::string& heading) {
+  const std::size_t begin = man.find(heading);
+  return begin == std::string::npos ? "" : man.substr(begin, man.find("\n.S", begin) - begin);
+}
+
+std::string in_roff(const std::string& text) {
+  std::string out;
+  for (char c : text) out += c == '-' ? "\\-" : std::string(1, c);
+  return out;
 }
 
 }  // namespace
@@ -112,13 +145,24 @@ TEST_CASE("every command has a help text with an example, and is in the completi
   const std::string zsh = run_program({"completions", "zsh"}).out;
   const std::string fish = run_program({"completions", "fish"}).out;
   const std::string man = run_program({"man"}).out;
-  for (const std::string name : {"estimate", "params", "list", "validate", "help"}) {
+  const std::vector<std::string> names = entries(run_program({"--help"}).out, "Commands:");
+  CHECK(names.size() >= 18);
+  const std::string shared = section(man, ".SH OPTIONS OF EVERY COMMAND");
+  for (const std::string& name : names) {
     INFO(name);
-    CHECK_THAT(run_program({name, "--help"}).out, ContainsSubstring("Example"));
+    const std::string help = run_program({name, "--help"}).out;
+    CHECK_THAT(help, ContainsSubstring("Example"));
+    const std::string own = section(man, ".SS llmcalc " + name);
+    CHECK_FALSE(own.empty());
+    for (const std::string& option : options_in(help)) {
+      INFO(option);
+      CHECK((own + shared).find("\n.B " + in_roff(option)) != std::string::npos);
+      CHECK_THAT(bash, ContainsSubstring(option));
+      CHECK_THAT(fish, ContainsSubstring("-l " + option.substr(2)));
+    }
     CHECK_THAT(bash, ContainsSubstring("\n    " + name + ") words="));
     CHECK_THAT(zsh, ContainsSubstring("'" + name + ":"));
     CHECK_THAT(fish, ContainsSubstring(" -a " + name + " "));
-    CHECK_THAT(man, ContainsSubstring(".SS llmcalc " + name));
   }
   CHECK_THAT(bash, ContainsSubstring("llama-3-8b"));
   CHECK_THAT(bash, ContainsSubstring("--recompute) COMPREPLY=($(compgen -W 'none selective full'"));

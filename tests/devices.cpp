@@ -1,13 +1,12 @@
 // The built-in devices: figures as their sources state them, names as drivers report them.
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "core/peaks.hpp"
 #include "read/device.hpp"
 #include "read/load.hpp"
 #include "tests/catch.hpp"
-#include "tests/support/rows.hpp"
+#include "tests/support/table.hpp"
 
 using namespace llmcalc;
 using Catch::Matchers::ContainsSubstring;
@@ -38,17 +37,17 @@ std::string refusal(const std::string& name) {
 }  // namespace
 
 TEST_CASE("stated peaks, bandwidths and ridge points") {
-  for (const test::Row& row : test::rows("devices.tsv")) {
-    INFO(row.where());
+  const auto compare = [](const test::Row& row, test::Comparison& comparison) {
     const Device found = built_in_device(row.text("device"));
     const auto peak = found.peak.find(row.text("dtype"));
     REQUIRE(peak != found.peak.end());
     REQUIRE(found.memory_bandwidth.has_value());
-    CHECK(peak->second.value() == Approx(row.number("peak") * tera).epsilon(1e-9));
-    CHECK(found.memory_bandwidth->value() == Approx(row.number("bandwidth") * giga).epsilon(1e-9));
+    comparison.near("peak", peak->second.value() / tera, row.number("peak") * 1e-9);
+    comparison.near("bandwidth", found.memory_bandwidth->value() / giga, row.number("bandwidth") * 1e-9);
     constexpr double half_of_the_last_digit = 0.005 + 1e-9;
-    CHECK(std::abs((peak->second / *found.memory_bandwidth).value() - row.number("ridge")) <= half_of_the_last_digit);
-  }
+    comparison.near("ridge", (peak->second / *found.memory_bandwidth).value(), half_of_the_last_digit);
+  };
+  test::check_table({"devices.tsv", {"device", "dtype"}, compare, 328});
 }
 
 TEST_CASE("the card of the worked examples has its ridge at 100 FLOP/B") {
@@ -82,16 +81,15 @@ TEST_CASE("every built-in device is valid, with sources, and its peaks agree wit
 }
 
 TEST_CASE("names as drivers report them mean the right device, or are refused with all they could mean") {
-  for (const test::Row& row : test::rows("device_names.tsv")) {
-    INFO(row.where());
-    const std::vector<std::string> ids = test::split(row.text("devices"), ',');
-    if (ids.size() == 1) {
-      CHECK(device(row.text("name")).id == ids[0]);
-    } else {
-      const std::string message = refusal(row.text("name"));
-      for (const std::string& id : ids) CHECK_THAT(message, ContainsSubstring(id));
-    }
-  }
+  const auto compare = [](const test::Row& row, test::Comparison& comparison) {
+    const std::string message = refusal(row.text("name"));
+    if (message.empty()) return comparison.equal("devices", device(row.text("name")).id);
+    std::string named;  // those of the row that the refusal names
+    for (const std::string& id : test::split(row.text("devices"), ','))
+      if (message.find(id) != std::string::npos) named += (named.empty() ? "" : ",") + id;
+    comparison.equal("devices", named);
+  };
+  test::check_table({"device_names.tsv", {"name"}, compare, 200});
 }
 
 TEST_CASE("a name that only resembles a known one is refused") {

@@ -3,7 +3,7 @@
 #include "core/einsum/rearrangement.hpp"
 #include "core/tensor_expression/expression.hpp"
 #include "tests/catch.hpp"
-#include "tests/support/rows.hpp"
+#include "tests/support/table.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using namespace llmcalc;
@@ -38,23 +38,21 @@ std::string refusal(Rearrangement kind, const std::string& pattern, const std::s
 }  // namespace
 
 TEST_CASE("patterns give what einops gives") {
-  for (const test::Row& row : test::rows("einops.tsv")) {
-    INFO(row.where() << ": " << row.text("operation") << " " << row.text("pattern") << " " << row.text("shape"));
+  const auto compare = [](const test::Row& row, test::Comparison& comparison) {
     const Rearrangement kind = kind_of(row.text("operation"));
     const std::string axes = row.text("axes") == "-" ? "" : row.text("axes");
-    if (row.text("result") == "error") {
-      CHECK(refusal(kind, row.text("pattern"), row.text("shape"), axes) != "accepted");
-      continue;
-    }
+    if (refusal(kind, row.text("pattern"), row.text("shape"), axes) != "accepted")
+      return comparison.equal("result", std::string("error"));
     const Rearranged found = apply(kind, row.text("pattern"), row.text("shape"), axes);
-    CHECK(found.shape == parse_shape(row.text("result")));
+    comparison.equal("result", test::in_brackets(found.shape));
     CHECK(found.elements_out == elements(found.shape));
     const einsum::Pattern pattern = parse_pattern(row.text("pattern"), kind);
     CHECK(parse_pattern(einsum::to_string(pattern), kind) == pattern);
-    if (kind == Rearrangement::reduce) continue;
-    CHECK(found.stride == parse_shape(row.text("stride")));
-    CHECK(found.copies == !row.flag("shares"));
-  }
+    if (kind == Rearrangement::reduce) return;
+    comparison.equal("stride", test::in_brackets(found.stride.value()));
+    comparison.equal("shares", !found.copies);
+  };
+  test::check_table({"einops.tsv", {"operation", "pattern", "shape", "axes"}, compare, 300});
 }
 
 TEST_CASE("refusals of patterns name the axis and both lengths") {

@@ -1,30 +1,17 @@
 // State-space and hybrid families, BERT and T5: parameters with switches on and off, products of the recurrent layers
 // by hand, layers repeated on the books.
-#include <algorithm>
 #include <string>
 
 #include "core/passes/memory.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/estimates.hpp"
-#include "tests/support/rows.hpp"
+#include "tests/support/table.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using namespace llmcalc;
 using namespace llmcalc::test;
 
 namespace {
-
-std::string layers_of(const Parameters& parameters) {
-  std::vector<std::pair<Count, Count>> kinds;
-  for (std::size_t i = 0; i < parameters.kinds().size(); ++i)
-    kinds.emplace_back(static_cast<Count>(parameters.kinds()[i].layers.size()),
-                       layer_elements(parameters, static_cast<int>(i)));
-  std::sort(kinds.begin(), kinds.end());
-  std::string text;
-  for (const auto& [count, size] : kinds)
-    text += (text.empty() ? "" : ";") + std::to_string(count) + "x" + std::to_string(size);
-  return text;
-}
 
 // FLOPs of one token's forward pass, from an estimate of 3 tokens.
 Count forward_per_token(const std::string& config) {
@@ -85,18 +72,10 @@ std::string refusal(const std::string& config) {
 }  // namespace
 
 TEST_CASE("parameters of small variants are PyTorch's", "[architectures][recurrent]") {
-  for (const Row& row : rows("parameter_variants.tsv")) {
-    INFO(row.where() << " " << row.text("config"));
-    const ModelSource source = model_from_json(row.text("config"));
-    const ParameterCounts counts = count_parameters(source.model->parameters);
-    CHECK(counts.total == row.count("total"));
-    CHECK(counts.active == row.count("active"));
-    CHECK(counts.compute == row.count("compute"));
-    CHECK(counts.embedding == row.count("embedding"));
-    CHECK(counts.head == row.count("head"));
-    CHECK(counts.tied == row.flag("tied"));
-    CHECK(layers_of(source.model->parameters) == row.text("layers"));
-  }
+  const auto compare = [](const Row& row, Comparison& comparison) {
+    compare_parameters(model_from_json(row.text("config")).model->parameters, comparison);
+  };
+  check_table({"parameter_variants.tsv", {"config"}, compare, 54});
 }
 
 TEST_CASE("products of a recurrent layer by hand", "[architectures][recurrent][flops]") {

@@ -5,7 +5,7 @@
 #include "core/optimizer.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/estimates.hpp"
-#include "tests/support/rows.hpp"
+#include "tests/support/table.hpp"
 
 using namespace llmcalc;
 using namespace llmcalc::test;
@@ -28,19 +28,19 @@ const Value& named(const Value& map, const std::string& key) {
 
 TEST_CASE("states of whole models are those torch.optim allocates", "[memory]") {
   const Value configs = read_json(reference_text("optimizer_configs.json"), "optimizer_configs.json");
-  for (const Row& row : rows("optimizer_states.tsv")) {
-    INFO(row.where());
+  const auto compare = [&](const Row& row, Comparison& comparison) {
     const ModelSource model = model_from(named(configs, row.text("config")));
     const std::vector<GivenOption> options{
         {"batch", "1"}, {"seq", "16"}, {"precision", row.text("precision")}, {"optimizer", row.text("optimizer")}};
     const Report report = estimated(model, options);
-    CHECK(report.parameters.total == row.count("parameters"));
-    CHECK(report.memory.optimizer_states == Bytes(row.count("states")));
+    comparison.equal("parameters", report.parameters.total);
+    comparison.equal("states", report.memory.optimizer_states.value());
     Bytes counters;
     for (const Parameter& p : model.model->parameters.all())
       counters += cost(row.text("optimizer"), p.shape).counters * model.model->parameters.instances(p);
-    CHECK(counters == Bytes(row.count("step_counters")));
-  }
+    comparison.equal("step_counters", counters.value());
+  };
+  check_table({"optimizer_states.tsv", {"config", "precision", "optimizer"}, compare, 34});
 }
 
 TEST_CASE("a fused step has its counters on the device", "[memory]") {

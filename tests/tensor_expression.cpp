@@ -4,7 +4,7 @@
 #include "core/diagnostics.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/random.hpp"
-#include "tests/support/rows.hpp"
+#include "tests/support/table.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using namespace llmcalc;
@@ -22,9 +22,9 @@ TensorHistory history(const std::string& shape, const std::string& chain, DType 
   return evaluate(parse_shape(shape), dtype, parse(chain));
 }
 
-std::string refusal(const std::string& shape, const std::string& chain) {
+std::string refusal(const std::string& shape, const std::string& chain, DType dtype = DType::float32) {
   try {
-    history(shape, chain);
+    history(shape, chain, dtype);
   } catch (const Error& error) {
     CHECK(error.exit() == Exit::bad_input);
     return error.what();
@@ -57,24 +57,22 @@ std::string random_views(Random& random, int rank) {
 }  // namespace
 
 TEST_CASE("chains give what PyTorch gives") {
-  for (const test::Row& row : test::rows("tensor_views.tsv")) {
-    INFO(row.where() << ": " << row.text("shape") << " " << row.text("dtype") << " " << row.text("chain"));
+  const auto compare = [](const test::Row& row, test::Comparison& comparison) {
     const DType dtype = *dtype_named(row.text("dtype"));
-    if (row.text("result") == "error") {
-      CHECK_THROWS_AS(history(row.text("shape"), row.text("chain"), dtype), Error);
-      continue;
-    }
+    if (refusal(row.text("shape"), row.text("chain"), dtype) != "accepted")
+      return comparison.equal("result", std::string("error"));
     const TensorHistory found = history(row.text("shape"), row.text("chain"), dtype);
     const TensorStep& last = found.steps.back();
-    CHECK(last.layout.shape == parse_shape(row.text("result")));
-    CHECK(last.layout.stride == parse_shape(row.text("stride")));
-    CHECK(last.layout.offset == row.count("offset"));
-    CHECK(name_of(last.dtype) == row.text("result_dtype"));
-    CHECK(last.layout.is_contiguous() == row.flag("contiguous"));
-    CHECK(last.shares_storage() == row.flag("shares"));
-    CHECK(last.bytes() == row.large_count("bytes"));
-    CHECK(found.storage_bytes[last.storage] == row.large_count("storage_bytes"));
-  }
+    comparison.equal("result", test::in_brackets(last.layout.shape));
+    comparison.equal("stride", test::in_brackets(last.layout.stride));
+    comparison.equal("offset", last.layout.offset);
+    comparison.equal("result_dtype", std::string(name_of(last.dtype)));
+    comparison.equal("contiguous", last.layout.is_contiguous());
+    comparison.equal("shares", last.shares_storage());
+    comparison.equal("bytes", last.bytes());
+    comparison.equal("storage_bytes", found.storage_bytes[last.storage]);
+  };
+  test::check_table({"tensor_views.tsv", {"shape", "dtype", "chain"}, compare, 500});
 }
 
 TEST_CASE("what is printed is read again as the same chain") {
