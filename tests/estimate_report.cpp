@@ -58,7 +58,7 @@ Report made_up(Count peak_gib) {
   fit.capacity = Bytes(10 * kGib);
   fit.verdict = peak_gib > 10 ? Verdict::no : Verdict::fits;
   fit.headroom = (10 - peak_gib) * kGib;
-  fit.advice = {{"--batch 1", Bytes(kGib), "slower", true}};
+  fit.advice = {{"--batch 1", Bytes(kGib), "slower", Verdict::fits}};
   report.fit = fit;
   TimeReport time;
   time.basis = "mfu";
@@ -136,6 +136,20 @@ TEST_CASE("a name from a file cannot steer the terminal") {
   Report report = made_up(2);
   report.model.name = "evil\x1b[2J";
   CHECK(report::estimate_page(report).as_text(false).find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("of much advice the page shows the cheapest that is enough") {
+  Report report = made_up(12);
+  const auto change = [](const char* name, Verdict verdict) { return Advice{name, Bytes(kGib), "time", verdict}; };
+  report.fit->advice = {change("--one 1", Verdict::no), change("--two 2", Verdict::no),
+                        change("--three 3", Verdict::no), change("--four 4", Verdict::tight),
+                        change("--five 5", Verdict::fits)};
+  const std::string text = report::estimate_page(report).as_text(false);
+  INFO(text);
+  CHECK_THAT(text, ContainsSubstring("--two 2 saves"));
+  CHECK(text.find("--three") == std::string::npos);
+  CHECK_THAT(text, ContainsSubstring("--four 4 saves 1 GiB, costs time: then it is tight"));
+  CHECK(text.find("--five") == std::string::npos);
 }
 
 TEST_CASE("JSON leaves out what does not apply") {

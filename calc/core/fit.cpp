@@ -22,9 +22,16 @@ std::string percent_more(Flops before, Flops after) {
   return "+" + std::to_string(static_cast<int>(share + 0.5)) + " % FLOPs";
 }
 
+// Of n >= 2, above 1: a batch is taken apart without changing how many sequences a step sees.
+Count smallest_divisor(Count n) {
+  for (Count d = 2; d * d <= n; ++d)
+    if (n % d == 0) return d;
+  return n;
+}
+
 // One way to need less, and what it costs.
 struct Change {
-  std::string name, costs;
+  std::string name, costs;  // one or more options with their values
   std::function<void(StepPlan&)> apply;
   bool counts_flops = false;     // the cost is what it computes once more
   bool eases_optimizer = false;  // also where the peak is the optimizer's step; the others ease activations alone
@@ -46,7 +53,8 @@ std::vector<Change> changes_for(const Model& model, const StepPlan& plan, const 
     changes.push_back(
         {"--loss fused", "another library's kernel", [](StepPlan& p) { p.job.loss = {LossForm::Kind::fused, 1}; }});
   if (plan.job.batch > 1) {
-    const Count batch = plan.job.batch / 2, accumulate = plan.accumulate * ceil_div(plan.job.batch, batch);
+    const Count pieces = smallest_divisor(plan.job.batch), batch = plan.job.batch / pieces;
+    const Count accumulate = checked::multiply(plan.accumulate, pieces);
     changes.push_back({"--batch " + std::to_string(batch) + " --accumulate " + std::to_string(accumulate),
                        "smaller matrix products", [=](StepPlan& p) {
                          p.job.batch = batch;
@@ -79,36 +87,110 @@ std::vector<Change> changes_for(const Model& model, const StepPlan& plan, const 
   return changes;
 }
 
+// Several changes as one command line: of an option named twice the last one counts.
+class JoinedChanges {
+ public:
+  explicit JoinedChanges(StepPlan plan) : plan_(std::move(plan)) {}
+
+  void add(const Change& change, const std::string& costs) {
+    const auto same_option = [&](const Named& other) { return option_of(other.name) == option_of(change.name); };
+    named_.erase(std::remove_if(named_.begin(), named_.end(), same_option), named_.end());
+    named_.push_back({change.name, costs});
+    change.apply(plan_);
+  }
+  const StepPlan& plan() const { return plan_; }
+  bool several() const { return named_.size() > 1; }
+  std::string names() const { return joined(&Named::name, " "); }
+  std::string costs() const { return joined(&Named::costs, "; "); }
+
+ private:
+  struct Named {
+    std::string name, costs;
+  };
+  static std::string option_of(const std::string& name) { return name.substr(0, name.find(' ')); }
+  std::string joined(std::string Named::*text, const char* between) const {
+    std::string all;
+    for (const Named& one : named_) all += (all.empty() ? "" : between) + one.*text;
+    return all;
+  }
+
+  StepPlan plan_;
+  std::vector<Named> named_;
+};
+
+struct Limits {
+  Bytes capacity, tensors;  // what the device has; what is left of it for tensors
+  FitReport report;
+};
+
+Limits judge(const MemoryReport& memory, const Device& device) {
+  Limits limits;
+  limits.capacity = device.usable_memory();
+  const std::optional<FrameworkAllowance> allowance = framework_allowance(device);
+  limits.tensors = limits.capacity - (allowance ? allowance->expected : Bytes(0));
+  FitReport& fit = limits.report;
+  fit.capacity = limits.capacity;
+  const Bytes pool = memory.reserved.value_or(memory.peak);
+  fit.headroom = limits.tensors.value() - pool.value();
+  const bool surely = allowance ? pool + allowance->most <= limits.capacity
+                                : static_cast<double>(fit.headroom) >= tight_share * limits.capacity.as_double();
+  if (memory.peak > limits.tensors) {
+    fit.verdict = Verdict::no;
+    fit.headroom = limits.tensors.value() - memory.peak.value();
+  } else {
+    fit.verdict = surely ? Verdict::fits : Verdict::tight;
+    if (pool > limits.tensors) {
+      fit.headroom = limits.tensors.value() - memory.peak.value();
+      fit.note = "the allocator's pool would grow to " + format_gib(pool) +
+                 ": it has to give cached blocks back, which takes " +
+                 "time; expandable segments (PYTORCH_CUDA_ALLOC_CONF) keep it smaller";
+    }
+  }
+  return limits;
+}
+
+// The verdict on a changed plan whose peak is known. The allocator's pool is simulated only where the tensors fit.
+Verdict verdict_on(const Model& model, const StepPlan& plan, Bytes peak, const Device& device, Bytes limit) {
+  if (peak > limit) return Verdict::no;
+  AllocationLog log;
+  std::size_t optimizer_begins = 0;
+  trace_step(model, plan, &log, &optimizer_begins);
+  MemoryReport memory;
+  memory.peak = peak;
+  memory.reserved = simulate_reserved(model, plan, log, optimizer_begins);
+  return judge(memory, device).report.verdict;
+}
+
 std::vector<Advice> advise(const Model& model, const StepPlan& plan, StepCosts& costs, const MemoryReport& memory,
-                           const Device& device, Bytes limit) {
-  const Bytes peak = memory.peak;
+                           const Device& device, const Limits& limits) {
+  const Bytes peak = memory.peak, limit = limits.tensors;
+  const Verdict now = limits.report.verdict;
   std::vector<Advice> advice;
-  StepPlan together = plan;
-  std::string names;
+  JoinedChanges together(plan);
+  bool one_helps = false;
   Bytes least = peak;
-  bool one_fits = false;
-  int joined = 0;
   for (const Change& change : changes_for(model, plan, device)) {
     // Fewer activations leave the optimizer's step as it is.
     if (memory.peak_phase == Phase::optimizer && !change.eases_optimizer) continue;
     // Training something else is the last resort.
-    if (change.trains_less && one_fits) break;
+    if (change.trains_less && one_helps) break;
     StepPlan changed = plan;
     change.apply(changed);
     const Bytes after = costs.peak(changed);
     if (after >= peak) continue;
     const std::string price =
         change.counts_flops ? percent_more(costs.executed(plan), costs.executed(changed)) : change.costs;
-    advice.push_back({change.name, peak - after, price, after <= limit});
-    one_fits = one_fits || after <= limit;
+    const Verdict then = verdict_on(model, changed, after, device, limit);
+    advice.push_back({change.name, peak - after, price, then});
+    one_helps = one_helps || then < now;
     // The changes that leave what is trained alone, one after another, until the job fits.
     if (least <= limit || change.trains_less) continue;
-    change.apply(together);
-    least = joined == 0 ? after : costs.peak(together);
-    names += (names.empty() ? "" : " ") + change.name;
-    ++joined;
+    together.add(change, price);
+    least = costs.peak(together.plan());
   }
-  if (!one_fits && joined > 1 && least <= limit) advice.push_back({names, peak - least, "all of these together", true});
+  if (!one_helps && together.several() && least <= limit)
+    advice.push_back(
+        {together.names(), peak - least, together.costs(), verdict_on(model, together.plan(), least, device, limit)});
   return advice;
 }
 
@@ -143,41 +225,6 @@ Count largest_fitting(const std::function<Bytes(Count)>& bytes, Bytes limit, Cou
   return fits;
 }
 
-namespace {
-
-struct Limits {
-  Bytes capacity, tensors;  // what the device has; what is left of it for tensors
-  FitReport report;
-};
-
-Limits judge(const MemoryReport& memory, const Device& device) {
-  Limits limits;
-  limits.capacity = device.usable_memory();
-  const std::optional<FrameworkAllowance> allowance = framework_allowance(device);
-  limits.tensors = limits.capacity - (allowance ? allowance->expected : Bytes(0));
-  FitReport& fit = limits.report;
-  fit.capacity = limits.capacity;
-  const Bytes pool = memory.reserved.value_or(memory.peak);
-  fit.headroom = limits.tensors.value() - pool.value();
-  const bool surely = allowance ? pool + allowance->most <= limits.capacity
-                                : static_cast<double>(fit.headroom) >= tight_share * limits.capacity.as_double();
-  if (memory.peak > limits.tensors) {
-    fit.verdict = Verdict::no;
-    fit.headroom = limits.tensors.value() - memory.peak.value();
-  } else {
-    fit.verdict = surely ? Verdict::fits : Verdict::tight;
-    if (pool > limits.tensors) {
-      fit.headroom = limits.tensors.value() - memory.peak.value();
-      fit.note = "the allocator's pool would grow to " + format_gib(pool) +
-                 ": it has to give cached blocks back, which takes " +
-                 "time; expandable segments (PYTORCH_CUDA_ALLOC_CONF) keep it smaller";
-    }
-  }
-  return limits;
-}
-
-}  // namespace
-
 FitReport judge_fit(const Model& model, const StepPlan& plan, const TracedStep& step, const MemoryReport& memory,
                     const Device& device) {
   Limits limits = judge(memory, device);
@@ -189,7 +236,7 @@ FitReport judge_fit(const Model& model, const StepPlan& plan, const TracedStep& 
   if (states > limits.tensors) {
     fit.max_batch = 0;
     fit.note = "weights, gradients and optimizer states alone take " + format_gib(states) + ": no batch size helps";
-    fit.advice = advise(model, plan, costs, memory, device, limits.tensors);
+    fit.advice = advise(model, plan, costs, memory, device, limits);
     return fit;
   }
   fit.max_batch = largest_fitting(
@@ -209,7 +256,7 @@ FitReport judge_fit(const Model& model, const StepPlan& plan, const TracedStep& 
         },
         limits.tensors, model.info.max_seq);
   if (fit.verdict == Verdict::fits) return fit;
-  fit.advice = advise(model, plan, costs, memory, device, limits.tensors);
+  fit.advice = advise(model, plan, costs, memory, device, limits);
   return fit;
 }
 

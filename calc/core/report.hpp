@@ -62,14 +62,14 @@ struct MemoryReport {
   std::vector<std::string> modules;  // names for kept[i].module
 };
 
+enum class Verdict : unsigned char { fits, tight, no };
+
 struct Advice {
   std::string change;  // "--recompute full"
   Bytes saves;
-  std::string costs;  // "+31 % FLOPs"
-  bool fits = false;  // whether the job fits with this change alone
+  std::string costs;              // "+31 % FLOPs"
+  Verdict verdict = Verdict::no;  // the job's with this change alone
 };
-
-enum class Verdict : unsigned char { fits, tight, no };
 
 struct FitReport {
   Bytes capacity;

@@ -127,7 +127,7 @@ Json fit_json(const FitReport& fit) {
   for (const Advice& change : fit.advice) {
     Json one = Json::object().set("change", change.change).set("saves", change.saves);
     set_if_said(one, "costs", change.costs);
-    advice.push(one.set("fits", change.fits));
+    advice.push(one.set("verdict", name_of_verdict(change.verdict)));
   }
   return json.set("advice", std::move(advice));
 }

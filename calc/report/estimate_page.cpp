@@ -140,6 +140,17 @@ void add_sizes(const Report& report, Page& page) {
   page.line(join(sizes), Tone::plain, 2);
 }
 
+// The cheapest ones, and with them the cheapest that is enough.
+std::vector<Advice> shown_advice(const FitReport& fit) {
+  const auto helps = [&](const Advice& advice) { return advice.verdict < fit.verdict; };
+  std::vector<Advice> shown = fit.advice;
+  if (shown.size() <= kMostAdvice) return shown;
+  const auto enough = std::find_if(shown.begin(), shown.end(), helps);
+  if (enough >= shown.begin() + kMostAdvice && enough != shown.end()) shown[kMostAdvice - 1] = *enough;
+  shown.resize(kMostAdvice);
+  return shown;
+}
+
 void add_verdict(const Report& report, Page& page) {
   const FitReport& fit = *report.fit;
   const MemoryReport& memory = report.memory;
@@ -166,11 +177,11 @@ void add_verdict(const Report& report, Page& page) {
             : fit.verdict == Verdict::tight ? Tone::warning
                                             : Tone::bad,
             2);
-  for (std::size_t i = 0; i < std::min(fit.advice.size(), kMostAdvice); ++i) {
-    const Advice& advice = fit.advice[i];
+  for (const Advice& advice : shown_advice(fit)) {
     std::string line = advice.change + " saves " + format_gib(advice.saves);
     if (!advice.costs.empty()) line += ", costs " + advice.costs;
-    page.bullet(line + (advice.fits && fit.verdict != Verdict::fits ? ": then it fits" : ""));
+    if (advice.verdict < fit.verdict) line += advice.verdict == Verdict::fits ? ": then it fits" : ": then it is tight";
+    page.bullet(line);
   }
 }
 
