@@ -5,9 +5,9 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 # -O2 rather than CMake's -O3: smaller and as fast here. Assertions stay off in releases only.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "Flags of a release build" FORCE)
-set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g -fno-omit-frame-pointer" CACHE STRING "Flags of a sanitizer build" FORCE)
-
-set(CMAKE_CXX_FLAGS_COVERAGE "-O0 -g --coverage" CACHE STRING "Flags of a coverage build" FORCE)
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -gline-tables-only -fno-omit-frame-pointer" CACHE STRING "Flags of a sanitizer build" FORCE)
+# What is counted is set for the libraries alone (llmcalc_library): tests and program build faster without.
+set(CMAKE_CXX_FLAGS_COVERAGE "-O0" CACHE STRING "Flags of a coverage build" FORCE)
 
 set(llmcalc_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -47,6 +47,8 @@ function(llmcalc_library name)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/calc> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/llmcalc>)
   llmcalc_target(llmcalc_${name})
+  target_compile_options(llmcalc_${name} PRIVATE $<$<CONFIG:Coverage>:--coverage>)
+  target_link_options(llmcalc_${name} PUBLIC $<BUILD_INTERFACE:$<$<CONFIG:Coverage>:--coverage>>)
 endfunction()
 
 # llmcalc_static_runtime(TARGET): the C++ runtime inside the program. It starts sooner (no symbol look-ups across

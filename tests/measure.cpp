@@ -194,6 +194,11 @@ TEST_CASE("A recording that is none is refused with its line") {
     CHECK(std::string(error.what()).find("file:3") != std::string::npos);
   }
   CHECK_THROWS_AS(replay::ReplayBackend("something else\n", "file"), Error);
+  for (const char* size : {"-1", "0.5", "nan", "inf", "1e30", "1 2", ""}) {
+    INFO(size);
+    const std::string text = "llmcalc.replay/1\nmemory " + std::string(size) + "\nworkload *\nsamples 1\n";
+    CHECK_THROWS_AS(replay::ReplayBackend(text, "file"), Error);
+  }
   CHECK_THROWS_AS(replay::ReplayBackend("llmcalc.replay/1\n", "file"), Error);
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/replay/backend.hpp"
 
+#include <cmath>
 #include <cstdlib>
 #include <sstream>
 
@@ -11,6 +12,9 @@ namespace {
 
 // Relative, as verification of a float32 result has it.
 constexpr double limit = 1e-4;
+
+// Bytes; far beyond any device, and small enough to be multiplied.
+constexpr double largest_count = 1e15;
 
 std::vector<double> numbers(std::istringstream& words, bool& good) {
   std::vector<double> values;
@@ -56,7 +60,11 @@ ReplayBackend::ReplayBackend(std::string_view text, const std::string& source) {
       const auto all = numbers(words, good);
       return good && all.size() == 1 ? all.front() : 0.0;
     };
-    const auto count = [&] { return static_cast<Count>(one()); };
+    const auto count = [&] {
+      const double value = one();
+      good = good && value >= 0 && value <= largest_count && value == std::floor(value);
+      return good ? static_cast<Count>(value) : 0;
+    };
     if (number == 1) { /* the schema */
     } else if (word == "device")
       info_.name = rest_of(words);

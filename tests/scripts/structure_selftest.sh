@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# structure.sh must notice each fault it is there for: a small sound tree passes, then one fault at a time is planted.
+# structure.sh and headers.sh must notice each fault they are there for: a small sound tree passes, then one fault at a time
+# is planted:  structure_selftest.sh COMPILER
 set -euo pipefail
+compiler=$1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -48,4 +50,21 @@ must fail "a big file"
 sound_tree
 printf '// z\n// long file because: a table\n%s' "$(printf 'x\n%.0s' $(seq 401))" >"$scratch/tree/cli/z.cpp"
 must pass "a long file with its reason"
+
+headers() {  # headers pass|fail NAME, of a tree with one header and the source file that includes it
+  local got=pass
+  bash "$scratch/headers/tests/scripts/headers.sh" "$compiler" >"$scratch/log" 2>&1 || got=fail
+  [ $got = "$1" ] || { echo "$2: should $1, did $got"; cat "$scratch/log"; exit 1; }
+}
+mkdir -p "$scratch/headers"/{calc/core,kernels,cli,tests/scripts}
+cp "$here/headers.sh" "$scratch/headers/tests/scripts/"
+cd "$scratch/headers"
+printf '#pragma once\nstd::string f();\n' >calc/core/a.hpp
+printf '#include <string>\n#include "core/a.hpp"\n' >calc/core/a.cpp
+headers fail "a header that needs what another file includes before it"
+printf '#pragma once\n#include <string>\nstd::string f();\n' >calc/core/a.hpp
+headers pass "a header that compiles alone"
+printf '#pragma once\nstd::string f();\n' >calc/core/a.hpp
+printf '#include "core/a.hpp"\n' >calc/core/a.cpp
+headers pass "a header that the build compiles first, so that it fails there"
 echo "ok"
