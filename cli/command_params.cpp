@@ -15,7 +15,8 @@ Exit run(const Arguments& arguments, Output& output) {
   }
   const report::ModelLabel label{source.name, source.source, std::string(source.architecture->name),
                                  std::string(name_of(source.architecture->status))};
-  const Parameters& parameters = source.model->parameters;
+  if (arguments.has("mtp")) check_prediction(source);
+  const Parameters& parameters = arguments.has("mtp") ? *source.model->with_prediction : source.model->parameters;
   const bool tensors = arguments.has("tensors");
   switch (output.format) {
     case Format::json: output.out = report::params_json(label, parameters, tensors).dump(); break;
@@ -40,6 +41,7 @@ Command params_command() {
   command.examples = {"llmcalc params llama-3-8b", "llmcalc params gpt2 --tensors --format csv"};
   command.positionals = {model_positional()};
   command.options = {{.name = "tensors", .help = "list every tensor with its shape"},
+                     {.name = "mtp", .help = "build multi-token-prediction heads"},
                      {.name = "as",
                       .value = "FAMILY",
                       .help = "read an unknown model_type as this family (llmcalc list architectures)"}};

@@ -7,10 +7,17 @@ namespace {
 
 Count tokens(const Job& job) { return checked::multiply(job.batch, job.seq); }
 
+// Of all layers, those that --mtp adds too.
+std::vector<AttentionTraits> attention_of(const Model& model, const Job& job) {
+  std::vector<AttentionTraits> all = model.info.attention;
+  if (job.mtp) all.insert(all.end(), model.info.prediction_attention.begin(), model.info.prediction_attention.end());
+  return all;
+}
+
 // 12 L H Q T for each token: Q K^T and the weighted sum, full squares, three passes (2 FLOPs x 2 products x 3).
 Flops full_attention(const Model& model, const Job& job) {
   Flops sum;
-  for (const AttentionTraits& a : model.info.attention) {
+  for (const AttentionTraits& a : attention_of(model, job)) {
     const Int128 sizes = checked::multiply<Int128>(a.heads, a.qk_size + a.v_size);  // = 2 H Q where both are alike
     sum += Flops(checked::multiply<Int128>(checked::multiply<Int128>(6 * a.layers, sizes), job.seq));
   }
@@ -29,14 +36,26 @@ bool is_router(const std::string& module) {
   return last == "gate" || last == "router";
 }
 
-// The products of forward and backward with half of every square, windows ignored or not, routers counted or not.
-Flops half_squares(const Model& model, const Trace& trace, bool windows, bool routers) {
+// The head and the projection of multi-token prediction's layers.
+bool is_prediction_end(const std::string& module) {
+  return module == "mtp.lm_head" || module == "mtp.eh_proj" || module == "mtp.fc";
+}
+
+// What a convention leaves out or not.
+struct Counted {
+  bool windows, routers, prediction_ends;
+};
+
+// The products of forward and backward with half of every square.
+Flops half_squares(const Model& model, const Trace& trace, Counted counted) {
   Flops sum;
   for (Launch launch : trace.tape()) {
     if (!is_matrix_product(launch.op) || (launch.pass != Pass::forward && launch.pass != Pass::backward)) continue;
-    if (!routers && model.info.mixture_of_experts && is_router(trace.modules()[launch.module])) continue;
+    const std::string& module = trace.modules()[launch.module];
+    if (!counted.routers && model.info.mixture_of_experts && is_router(module)) continue;
+    if (!counted.prediction_ends && is_prediction_end(module)) continue;
     // Half of the square, where a window makes it less; packed documents stay apart.
-    if (!windows && launch.pairs.causal_twice < launch.pairs.full_twice)
+    if (!counted.windows && launch.pairs.causal_twice < launch.pairs.full_twice)
       launch.pairs.causal_twice = std::max(launch.pairs.causal_twice, launch.pairs.full_twice / 2);
     sum += model_flops(launch, AttentionCounting::causal);
   }
@@ -60,7 +79,9 @@ const std::vector<Convention>& conventions() {
        "NVIDIA/Megatron-LM, megatron/training/training.py"},
       {"torchtitan", "(6 N + 12 L H Q T) for each token, N without the input embedding unless it is the head too",
        "pytorch/torchtitan, torchtitan/models/utils.py"},
-      {"maxtext", "every product, routers too; half of the square, less with a window",
+      {"maxtext",
+       "every product, routers too; half of the square, less with a window; multi-token prediction without its "
+       "projection and head",
        "AI-Hypercomputer/maxtext, maxtext_utils.py, since July 2025"},
       {"llm-foundry", "(6 N + 12 L h T) for each token, N all (active) parameters, positions too",
        "mosaicml/llm-foundry, modeling_mpt.py"},
@@ -86,20 +107,20 @@ AttentionCounting counting_of(std::string_view name) {
 }
 
 Flops convention_flops(std::string_view name, const Model& model, const Job& job, const Trace& trace) {
-  const ParameterCounts counts = count_parameters(model.parameters);
+  const ParameterCounts counts = count_parameters(model.parameters_for(job));
   if (name == "6nd") return six_n(counts.active, job);
   if (name == "palm") return with_attention(counts.active, model, job);
   if (name == "nanogpt") return with_attention(counts.active - counts.positions, model, job);
   if (name == "torchtitan") return with_attention(counts.active - (counts.tied ? 0 : counts.embedding), model, job);
   if (name == "llm-foundry") {
     Flops attention;  // by the hidden size, not heads x head size
-    for (const AttentionTraits& a : model.info.attention)
+    for (const AttentionTraits& a : attention_of(model, job))
       attention +=
           Flops(checked::multiply<Int128>(checked::multiply<Int128>(12 * a.layers, model.info.hidden), job.seq));
     return six_n(counts.active, job) + attention * tokens(job);
   }
-  if (name == "megatron") return half_squares(model, trace, false, false);
-  if (name == "maxtext") return half_squares(model, trace, true, true);
+  if (name == "megatron") return half_squares(model, trace, {false, false, true});
+  if (name == "maxtext") return half_squares(model, trace, {true, true, false});
   Flops sum;
   for (const Launch& launch : trace.tape())
     if (is_matrix_product(launch.op) && (launch.pass == Pass::forward || launch.pass == Pass::backward))

@@ -57,6 +57,7 @@ Tensor Decoder::forward(Trace& t, const Job& job, std::uint64_t& loss_begins) co
   t.enter_autocast();
   const Tensor ids = t.input_ids(job.batch, job.seq);
   Tensor logits, last;
+  Tensors further;
   {
     Tensor hidden = embed(t, job, ids);
     Shared shared = share(t, job, hidden);
@@ -90,11 +91,24 @@ Tensor Decoder::forward(Trace& t, const Job& job, std::uint64_t& loss_begins) co
       logits = head(t, job, hidden);
     else
       last = hidden;
+    if (job.mtp) further = predict_further(t, job, hidden);
   }
   t.ledger.enter(Phase::loss);
   loss_begins = t.next_sequence();
-  const Trace::Scope scope(t, "loss");
-  Tensor result = logits.defined() ? loss(t, logits, ids) : loss_in_parts(t, job, last, ids);
+  Tensor result;
+  {
+    const Trace::Scope scope(t, "loss");
+    result = logits.defined() ? loss(t, logits, ids) : loss_in_parts(t, job, last, ids);
+    logits = last = {};
+  }
+  for (Tensor& hidden : further) {
+    const Trace::Scope scope(t, "mtp");
+    Tensor one = job.loss.kind == LossForm::Kind::plain ? loss(t, head(t, job, hidden), ids)
+                                                        : loss_in_parts(t, job, hidden, ids);
+    hidden = {};
+    one = mul(t, one, 1.0);  // its weight in the sum
+    result = add(t, result, one);
+  }
   t.leave_autocast();
   return result;
 }

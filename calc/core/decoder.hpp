@@ -33,6 +33,9 @@ class Decoder : public Model {
   // The head's weight (V, H).
   virtual Tensor head_weight(Trace& t) const = 0;
 
+  // Hidden states (B, T, H) from which the head predicts one token further, then two, ... (Job::mtp).
+  virtual Tensors predict_further(Trace&, const Job&, const Tensor&) const { return {}; }
+
   // The loss of logits (B, T, V) whose labels are `ids`. Default: of next-token prediction.
   virtual Tensor loss(Trace& t, const Tensor& logits, const Tensor& ids) const;
 

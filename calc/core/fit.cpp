@@ -80,7 +80,7 @@ std::vector<Change> changes_for(const Model& model, const StepPlan& plan, const 
                          quantised ? "trains adapters only, on a 4-bit base" : "trains adapters only",
                          [&model, quantised](StepPlan& p) {
                            p.adapted = std::make_shared<Adapted>(
-                               with_adapters(model.parameters, {usual_rank, 0, {}}, quantised, *p.precision));
+                               with_adapters(model.parameters_for(p.job), {usual_rank, 0, {}}, quantised, *p.precision));
                          },
                          false, true, true});
   }

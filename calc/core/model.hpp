@@ -33,6 +33,7 @@ struct Job {
   Implementation implementation = Implementation::transformers;
   LossForm loss;
   std::optional<double> dropout;  // overrides every rate of the model
+  bool mtp = false;               // with the heads of multi-token prediction
 
   double rate(double models) const { return dropout.value_or(models); }
   friend bool operator==(const Job&, const Job&) = default;
@@ -55,6 +56,7 @@ struct ModelInfo {
   Count hidden = 0, layers = 0, vocabulary = 0, max_seq = 0;
   std::vector<AttentionTraits> attention;  // one per distinct kind; empty: no attention at all
   bool mixture_of_experts = false;
+  std::vector<AttentionTraits> prediction_attention;  // of the layers that Job::mtp adds
 };
 
 class Model {
@@ -62,7 +64,11 @@ class Model {
   virtual ~Model() = default;
 
   Parameters parameters;
+  // The same, then the heads of multi-token prediction; nothing where the configuration states none.
+  std::optional<Parameters> with_prediction;
   ModelInfo info;
+
+  const Parameters& parameters_for(const Job& job) const { return job.mtp ? *with_prediction : parameters; }
 
   // Forward pass with the loss of next-token prediction for (batch, seq) token ids; the phase goes from forward to
   // loss. Returns the loss; `loss_begins` receives the sequence number of the first node of the loss.

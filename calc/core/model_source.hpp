@@ -25,4 +25,7 @@ struct ModelSource {
 ModelSource read_model(const Value& root, const std::string& source, bool yaml, const std::string& id,
                        const std::optional<std::string>& as_family, Diagnostics& diagnostics);
 
+// Throws Error(bad_input) where the model has no heads of multi-token prediction.
+void check_prediction(const ModelSource& source);
+
 }  // namespace llmcalc

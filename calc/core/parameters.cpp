@@ -42,6 +42,7 @@ ParameterCounts count_parameters(const Parameters& parameters) {
     const Count n = checked::multiply(p.elements(), parameters.instances(p));
     counts.total = checked::add(counts.total, n);
     if (p.trainable) counts.trainable += n;
+    if (p.predicts) counts.prediction += n;
     if (p.role == Role::embedding) counts.embedding += n;
     if (p.role == Role::positions) counts.positions += n;
     if (p.role == Role::head) counts.head += n;

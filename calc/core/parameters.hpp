@@ -32,6 +32,7 @@ struct Parameter {
   Count copies = 1;                  // how many tensors of this name a layer has (an expert each)
   std::optional<DType> stored = {};  // overrides the precision recipe's weight dtype
   bool quantised = false;            // stored in 4 bits (adapters.hpp)
+  bool predicts = false;             // of the heads that multi-token prediction adds
 
   Count elements() const { return llmcalc::elements(shape) * copies; }
 };
@@ -86,6 +87,7 @@ LinearWeights add_linear(Parameters& p, const std::string& name, Count in, Count
 // The counts of design.md 6 and of the contract.
 struct ParameterCounts {
   Count total = 0, active = 0, compute = 0, embedding = 0, positions = 0, head = 0, trainable = 0;
+  Count prediction = 0;  // in `total`: what multi-token prediction adds
   bool tied = false;
 };
 ParameterCounts count_parameters(const Parameters& parameters);

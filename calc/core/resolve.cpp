@@ -85,8 +85,11 @@ void check_lengths(const ResolvedRun& run) {
                                      std::to_string(run.seq));
 }
 
-void not_yet(const std::string& option, bool asked) {
-  if (asked) throw Error(Exit::bad_input, "--" + option + " is not there yet", "llmcalc estimate --help lists what is");
+// --mtp needs a configuration that states such heads.
+void choose_prediction(Resolved& r, const RunOptions& given, const ModelSource& source) {
+  if (!given.mtp) return;
+  check_prediction(source);
+  r.run.mtp = r.plan.job.mtp = true;
 }
 
 // --lora, --qlora and --freeze.
@@ -99,10 +102,10 @@ void choose_trained(Resolved& r, const ModelSource& source) {
   auto adapted = std::make_shared<Adapted>();
   if (run.lora || run.qlora) {
     const std::string option = run.qlora ? "qlora" : "lora";
-    *adapted = with_adapters(source.model->parameters, read_lora(option, run.qlora ? *run.qlora : *run.lora),
+    *adapted = with_adapters(source.model->parameters_for(r.plan.job), read_lora(option, run.qlora ? *run.qlora : *run.lora),
                              run.qlora.has_value(), *r.plan.precision);
   } else {
-    adapted->parameters = source.model->parameters;
+    adapted->parameters = source.model->parameters_for(r.plan.job);
   }
   if (run.freeze) {
     std::vector<std::string> parts{""};
@@ -124,7 +127,8 @@ void refuse_training_options(const RunOptions& given) {
                                                    {"recompute", given.recompute.has_value()},
                                                    {"loss", given.loss.has_value()},
                                                    {"tokens", given.tokens.has_value()},
-                                                   {"freeze", given.freeze.has_value()}};
+                                                   {"freeze", given.freeze.has_value()},
+                                                   {"mtp", given.mtp}};
   for (const auto& [name, is_given] : training)
     if (is_given) throw Error(Exit::bad_input, std::string("--") + name + " means nothing with --mode infer");
 }
@@ -221,8 +225,8 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   run.lora = given.lora;
   run.qlora = given.qlora;
   run.freeze = given.freeze;
+  choose_prediction(r, given, source);
   choose_trained(r, source);
-  not_yet("mtp", given.mtp);
 
   if (run.mfu && *run.mfu > 1)
     throw Error(

@@ -32,7 +32,7 @@ void add_conventions(Work& work, const ModelSource& source, const Resolved& reso
     if (convention.name == resolved.run.attention_flops) work.model = flops.as_double() / tokens;
   }
   work.hardware = count_flops(step.trace, AttentionCounting::causal, 1, 1).hardware.as_double() / tokens;
-  const ParameterCounts counts = count_parameters(source.model->parameters);
+  const ParameterCounts counts = count_parameters(source.model->parameters_for(resolved.plan.job));
   if (counts.active != counts.total)
     work.by_convention.push_back({"6nd of all parameters", 6 * static_cast<double>(counts.total),
                                   "a mixture of experts charged for experts that a token does not visit"});

@@ -65,6 +65,7 @@ Json counts_json(const ParameterCounts& counts) {
   set_if_any("embedding", counts.embedding);
   set_if_any("positions", counts.positions);
   set_if_any("head", counts.head);
+  set_if_any("prediction", counts.prediction);
   return json.set("tied", counts.tied).set("trainable", counts.trainable);
 }
 
@@ -146,6 +147,8 @@ std::string params_text(const ModelLabel& model, const Parameters& parameters, b
              counts.tied ? "the token table, which is the head as well (counted once)" : "the token table");
   if (counts.positions > 0) count_line(out, "positions", counts.positions, "other look-up tables");
   if (!counts.tied && counts.head > 0) count_line(out, "head", counts.head, "the output projection");
+  if (counts.prediction > 0)
+    count_line(out, "prediction", counts.prediction, "in the total: heads of multi-token prediction");
   out += markdown ? "```\n\n" : "\n";
   out += table(parts_table(parameters));
   if (with_tensors) out += "\n" + table(tensors_table(parameters));

@@ -45,15 +45,27 @@ TransformerSpec read_llama_like(Fields& f, std::string architecture, const Llama
   a.qk_size = a.v_size = head_size.value_or(s.hidden / a.heads);
   a.dropout = f.number("attention_dropout", assumed.attention_dropout);
   a.rotary = {RotaryStyle::halves, a.qk_size, false};
-  layer.mlp.inner = f.count("intermediate_size", assumed.inner);
+  if (assumed.inner > 0)
+    layer.mlp.inner = f.count("intermediate_size", assumed.inner);
+  else
+    f.ignore("intermediate_size");
   layer.mlp.activation = read_activation(f, assumed.activation_key, assumed.activation);
   check_heads(f, "num_attention_heads", "num_key_value_heads", s.hidden, a.heads, a.kv_heads, head_size.has_value());
-  if (a.qk_size == 0 || a.qk_size % 2 != 0)
-    f.error("num_attention_heads", "rotary positions need an even head size, not " + std::to_string(a.qk_size));
+  check_rotary(f, "head_dim", a.qk_size, a.qk_size);
   s.rotary_sizes = {a.qk_size};
   f.ignore({"rms_norm_eps", "pretraining_tp", "rope_parameters", "rope_theta", "rope_scaling"});
   s.kinds.push_back(std::move(layer));
   return s;
+}
+
+void check_rotary(Fields& f, const KeyNames& key, Count size, Count head_size) {
+  if (head_size == 0) {
+    f.error(key, "more heads than the hidden size has elements");
+  } else if (!can_turn(size, head_size)) {
+    f.warning(key, std::to_string(size) + " of the " + std::to_string(head_size) +
+                       " elements of a head cannot turn in pairs; the library builds this model but cannot run it",
+              "counted as it is, without the rotation");
+  }
 }
 
 Count rotary_size(Fields& f, Count head_size, double assumed_factor) {
@@ -65,9 +77,7 @@ Count rotary_size(Fields& f, Count head_size, double assumed_factor) {
   else
     factor = inside->real;
   const Count size = static_cast<Count>(static_cast<double>(head_size) * factor);
-  if (size < 2 || size > head_size || size % 2 != 0)
-    f.error("partial_rotary_factor", "turns " + std::to_string(size) + " of the " + std::to_string(head_size) +
-                                         " elements of a head; it must be an even number of them");
+  if (size != head_size) check_rotary(f, "partial_rotary_factor", size, head_size);
   return size;
 }
 
@@ -100,6 +110,16 @@ std::optional<double> nested_number(Fields& f, const char* outer, const char* ke
   if (value->kind != Value::Kind::integer && value->kind != Value::Kind::real)
     f.error(outer, std::string(key) + " must be a number");
   return value->real;
+}
+
+void read_prediction(Fields& f, TransformerSpec& s, const KeyNames& key, Count assumed, const LayerSpec& layer) {
+  constexpr Count most_depths = 100;
+  PredictionSpec& p = s.prediction;
+  p.depths = f.has(key) ? f.optional_count(key, assumed).value_or(0) : assumed;
+  if (p.depths > most_depths) f.error(key, "more than " + std::to_string(most_depths) + " make no sense");
+  p.layers = {layer};
+  p.first_index = static_cast<Count>(s.pattern.size());
+  for (NamedNorm* norm : {&p.of_embedding, &p.of_hidden, &p.last}) norm->norm = s.final_norm.norm;
 }
 
 namespace {

@@ -19,7 +19,8 @@ std::vector<Count> all_layers(Count count);
 
 // What transformers assumes for an absent key, where families of the llama form differ.
 struct LlamaDefaults {
-  Count inner = 11008, max_seq = 2048;
+  Count inner = 11008;  // 0: the family has no intermediate_size
+  Count max_seq = 2048;
   std::optional<Count> kv_heads;   // nothing: as many as heads
   std::optional<Count> head_size;  // nothing: hidden / heads
   bool tied = false;
@@ -30,6 +31,10 @@ struct LlamaDefaults {
 
 // hidden_size, num_hidden_layers, ... into a model of one kind of layer that is llama's but for its biases: none.
 TransformerSpec read_llama_like(Fields& f, std::string architecture, const LlamaDefaults& assumed);
+
+// Warns of a rotation the library could not run: it builds such a model all the same, so its tensors are counted, and the
+// trace goes without the rotation (make_transformer).
+void check_rotary(Fields& f, const KeyNames& key, Count size, Count head_size);
 
 // How much of a head turns: partial_rotary_factor, there or in rope_parameters.
 Count rotary_size(Fields& f, Count head_size, double assumed_factor);
@@ -42,6 +47,10 @@ void set_norms(TransformerSpec& s, const NormSpec& norm);
 void set_plain_mlp(MlpSpec& m, bool biases, const char* up_name, const char* down_name);
 // The number under `key` inside the map `outer`, or nothing.
 std::optional<double> nested_number(Fields& f, const char* outer, const char* key);
+
+// The heads of multi-token prediction that `key` counts: DeepSeek's form, each with one layer like `layer`, norms like
+// the last one. The configuration's default, `assumed`, is no assumption about the model without them.
+void read_prediction(Fields& f, TransformerSpec& s, const KeyNames& key, Count assumed, const LayerSpec& layer);
 
 // sliding_window, use_sliding_window, max_window_layers and layer_types as Qwen has them.
 void read_qwen_windows(Fields& f, TransformerSpec& s);

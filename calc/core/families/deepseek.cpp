@@ -12,6 +12,7 @@ namespace {
 struct DeepseekDefaults {
   Count experts, per_token, expert_inner, shared, first_dense, groups, top_groups;
   bool normalises;
+  Count prediction = 0;
 };
 
 // n_routed_experts and kin; the first first_k_dense_replace layers keep their MLP.
@@ -44,7 +45,8 @@ void read_deepseek_experts(Fields& f, TransformerSpec& s, RouterKind router, con
   e.activation = dense.mlp.activation;
   e.shared = dense.mlp;
   e.shared.name = "shared_experts";
-  e.shared.inner = e.inner * f.optional_count("n_shared_experts", assumed.shared).value_or(0);
+  const bool none_shared = f.is_null("n_shared_experts");
+  e.shared.inner = none_shared ? 0 : e.inner * f.count_or_zero("n_shared_experts", assumed.shared);
   Count first_dense = f.count_or_zero("first_k_dense_replace", assumed.first_dense);
   std::vector<std::string> types = f.texts("mlp_layer_types");
   if (!types.empty() && types.size() != s.pattern.size()) {
@@ -59,7 +61,8 @@ void read_deepseek_experts(Fields& f, TransformerSpec& s, RouterKind router, con
   s.kinds.push_back(moe);
   for (std::size_t n = 0; n < s.pattern.size(); ++n)
     s.pattern[n] = types.empty() ? static_cast<Count>(n) >= first_dense : types[n] == "sparse";
-  f.ignore({"routed_scaling_factor", "num_nextn_predict_layers", "moe_layer_freq", "output_router_logits",
+  read_prediction(f, s, {"num_nextn_predict_layers", "num_mtp_layers"}, assumed.prediction, s.kinds.back());
+  f.ignore({"routed_scaling_factor", "moe_layer_freq", "output_router_logits",
             "scoring_func", "ep_size", "seq_aux", "aux_loss_alpha", "router_aux_loss_coef"});
 }
 
@@ -77,7 +80,7 @@ void read_latent(Fields& f, TransformerSpec& s, Count q_rank, Count v_size, Coun
   a.v_size = f.count("v_head_dim", v_size);
   a.rotary.size = l.rotary_size;
   a.rotary.style = f.flag("rope_interleave", true) ? RotaryStyle::regrouped : RotaryStyle::halves;
-  if (l.rotary_size % 2 != 0) f.error("qk_rope_head_dim", "must be even");
+  check_rotary(f, "qk_rope_head_dim", l.rotary_size, l.rotary_size);
   a.latent = l;
   s.rotary_sizes = {l.rotary_size};
   f.ignore("qk_head_dim");
@@ -101,7 +104,7 @@ std::unique_ptr<Model> build_deepseek_v3(Fields& f) {
   assumed.kv_heads = 128;
   TransformerSpec s = read_llama_like(f, "deepseek_v3", assumed);
   read_latent(f, s, 1536, 128, 128);
-  read_deepseek_experts(f, s, RouterKind::sigmoid_groups, {256, 8, 2048, 1, 3, 8, 4, true});
+  read_deepseek_experts(f, s, RouterKind::sigmoid_groups, {256, 8, 2048, 1, 3, 8, 4, true, 1});
   return make_transformer(std::move(s));
 }
 
@@ -126,7 +129,7 @@ std::unique_ptr<Model> build_indexed(Fields& f, std::string architecture, const 
   TransformerSpec s = read_llama_like(f, std::move(architecture), assumed);
   read_latent(f, s, q_rank, v_size, plain_size);
   s.kinds.front().attention.always_masked = true;
-  s.kinds.front().mlp.up_bias = s.kinds.front().mlp.down_bias = f.flag("mlp_bias", false);
+  f.ignore("mlp_bias");  // the library's MLP has none whatever it says
   add_indexer(f, s, index_heads);
   read_deepseek_experts(f, s, RouterKind::sigmoid_groups, experts);
   return make_transformer(std::move(s));
@@ -160,7 +163,7 @@ std::unique_ptr<Model> build_glm4_moe(Fields& f) {
   a.qkv_bias = f.flag("attention_bias", false);
   if (f.flag("use_qk_norm", false)) a.qk_norm = QkNorm::per_head;
   set_partial_rotary(s, rotary_size(f, a.qk_size, 0.5));
-  read_deepseek_experts(f, s, RouterKind::sigmoid_groups, {128, 8, 1408, 1, 1, 1, 1, true});
+  read_deepseek_experts(f, s, RouterKind::sigmoid_groups, {128, 8, 1408, 1, 1, 1, 1, true, 1});
   return make_transformer(std::move(s));
 }
 

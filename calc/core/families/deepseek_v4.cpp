@@ -55,15 +55,13 @@ std::vector<LayerType> layer_types(Fields& f, std::size_t layers) {
 
 std::unique_ptr<Model> build_deepseek_v4(Fields& f) {
   LlamaDefaults assumed;
-  assumed.inner = 1;
+  assumed.inner = 0;
   assumed.max_seq = 1048576;
   assumed.kv_heads = 1;
   assumed.head_size = 512;
-  f.ignore("intermediate_size");
   TransformerSpec s = read_llama_like(f, "deepseek_v4", assumed);
   LayerSpec layer = s.kinds.front();
   AttentionSpec& a = layer.attention;
-  layer.mlp.inner = 0;
   const Count rank = f.count("q_lora_rank", 1024), groups = f.count("o_groups", 8),
               out_rank = f.count("o_lora_rank", 1024);
   const Count streams = f.count("hc_mult", 4);
@@ -80,7 +78,8 @@ std::unique_ptr<Model> build_deepseek_v4(Fields& f) {
   e.activation = layer.mlp.activation;
   e.shared = layer.mlp;
   e.shared.name = "shared_experts";
-  e.shared.inner = e.inner * f.count_or_zero("n_shared_experts", 1);
+  e.shared.inner = e.inner;  // one, whatever n_shared_experts says
+  e.shared.up_bias = e.shared.down_bias = f.flag("mlp_bias", false);
   layer.experts = std::make_shared<const ExpertsSpec>(e);
   layer.name = "moe";
   // Each part mixes `streams` residual streams: weights for reading, writing and a matrix between them.
@@ -102,12 +101,18 @@ std::unique_ptr<Model> build_deepseek_v4(Fields& f) {
   }
   const std::vector<LayerType> types = layer_types(f, s.pattern.size());
   for (std::size_t n = 0; n < types.size(); ++n) s.pattern[n] = types[n];
+  // The released modules have two projections, of the size of one of both, and a mixing head of their own.
+  LayerSpec behind = s.kinds[sliding];
+  for (const ExtraParameter& extra : s.extra) behind.extra.push_back(extra);
+  read_prediction(f, s, {"num_nextn_predict_layers", "num_mtp_layers"}, 1, behind);
+  s.prediction.prefix = "mtp.";
+  s.prediction.first_index = 0;
+  s.prediction.last.name = "norm";
   f.ignore({"hc_sinkhorn_iters",
             "hc_eps",
             "index_topk",
             "mlp_layer_types",
             "num_hash_layers",
-            "num_nextn_predict_layers",
             "qk_rope_head_dim",
             "scoring_func",
             "swiglu_limit",
@@ -115,7 +120,7 @@ std::unique_ptr<Model> build_deepseek_v4(Fields& f) {
             "routed_scaling_factor",
             "topk_method",
             "attention_bias",
-            "mlp_bias",
+            "n_shared_experts",
             "expert_dtype",
             "compress_rope_theta",
             "compress_rates",

@@ -37,8 +37,7 @@ std::unique_ptr<Model> build_gptj(Fields& f) {
   a.qk_size = a.v_size = s.hidden / a.heads;
   const std::optional<Count> rotary = f.optional_count("rotary_dim", 64);
   a.rotary = {RotaryStyle::pairs_by_token, rotary.value_or(a.qk_size), rotary.has_value()};
-  if (a.rotary.size > a.qk_size || a.rotary.size % 2 != 0)
-    f.error("rotary_dim", "must be even and at most the head size " + std::to_string(a.qk_size));
+  check_rotary(f, "rotary_dim", a.rotary.size, a.qk_size);
   a.rotary.size = std::min(a.rotary.size, a.qk_size);
   s.rotary_sizes = {a.rotary.size};
   a.scores.q_k_in_float32 = true;

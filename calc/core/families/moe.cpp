@@ -154,8 +154,9 @@ std::unique_ptr<Model> build_minimax_m2(Fields& f) {
   e.correction_buffer = true;
   e.correction_name = "e_score_correction_bias";
   f.ignore({"scoring_func", "use_routing_bias", "use_qk_norm", "qk_norm_type", "attn_type_list",
-            "shared_intermediate_size", "use_mtp", "num_mtp_modules", "mtp_transformer_layers"});
+            "shared_intermediate_size", "use_mtp", "mtp_transformer_layers"});
   set_experts(s, e);
+  read_prediction(f, s, "num_mtp_modules", 0, s.kinds.front());
   return make_transformer(std::move(s));
 }
 
@@ -220,7 +221,8 @@ std::unique_ptr<Model> build_phimoe(Fields& f) {
       read_experts(f, {"num_local_experts", "num_experts"}, 16, "num_experts_per_tok", 2, mlp.inner, mlp.activation);
   e.router_name = "router";
   e.router = RouterKind::sampled;
-  if (e.per_token != 2) f.error("num_experts_per_tok", "this family's sampler chooses two experts");
+  if (e.per_token != 2)
+    f.warning("num_experts_per_tok", "this family's sampler chooses two experts; the library cannot run another number");
   f.ignore("original_max_position_embeddings");
   set_experts(s, e);
   return make_transformer(std::move(s));
@@ -258,6 +260,13 @@ std::unique_ptr<Model> build_ernie4_5_moe(Fields& f) {
     has_experts[n] = (index + 1) % period == 0 && index >= first && index <= last;
   }
   f.ignore({"moe_norm_min", "moe_capacity", "moe_gate"});
+  // Behind the last layer stand dense ones; the model's last norm is theirs as well.
+  read_prediction(f, s, "num_nextn_predict_layers", 0, layer);
+  s.prediction.of_embedding.name = "mtp_emb_norm";
+  s.prediction.of_hidden.name = "mtp_hidden_norm";
+  s.prediction.projection_name = "mtp_linear_proj";
+  s.prediction.projection_bias = biases;
+  s.prediction.last.name.clear();
   place_experts(s, e, has_experts);
   return make_transformer(std::move(s));
 }

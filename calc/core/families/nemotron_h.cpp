@@ -1,6 +1,7 @@
 // Nemotron-H: layers of one part each, by a pattern: Mamba-2 (M), attention without positions (*), MLP (-), experts
 // (E).
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "core/families/common.hpp"
@@ -12,8 +13,14 @@ namespace {
 
 enum LayerPart : int { mamba, attention, mlp, experts };
 
-// hybrid_override_pattern, or the names in layers_block_type (or layer_types).
-std::vector<int> read_parts(Fields& f) {
+// A pattern of letters, or names of layers.
+struct PartsKeys {
+  const char* pattern;
+  KeyNames names;
+  std::vector<std::string> assumed;
+};
+
+std::vector<int> read_parts(Fields& f, const PartsKeys& keys) {
   static const std::map<std::string, int> parts{{"M", mamba},
                                                 {"*", attention},
                                                 {"-", mlp},
@@ -24,23 +31,20 @@ std::vector<int> read_parts(Fields& f) {
                                                 {"attention", attention},
                                                 {"mlp", mlp},
                                                 {"moe", experts}};
-  std::vector<std::string> names = f.texts("layers_block_type");
-  if (names.empty()) names = f.texts("layer_types");
-  const std::string pattern = f.text("hybrid_override_pattern", "");
+  std::vector<std::string> names = f.texts(keys.names);
+  const std::string pattern = f.has(keys.pattern) ? f.text(keys.pattern, "") : "";
   if (names.empty())
     for (const char part : pattern) names.emplace_back(1, part);
-  if (names.empty()) names = {"linear_attention", "moe", "full_attention", "mlp"};
+  if (names.empty()) names = keys.assumed;
   std::vector<int> found;
   for (const std::string& name : names) {
     const auto part = parts.find(name);
     if (part == parts.end())
-      f.error(pattern.empty() ? "layers_block_type" : "hybrid_override_pattern",
-              "unknown kind of layer '" + name + "'");
+      f.error(pattern.empty() ? keys.names : keys.pattern, "unknown kind of layer '" + name + "'");
     else
       found.push_back(part->second);
   }
-  if (found.size() > static_cast<std::size_t>(Fields::most_layers))
-    f.error("hybrid_override_pattern", "too many layers");
+  if (found.size() > static_cast<std::size_t>(Fields::most_layers)) f.error(keys.pattern, "too many layers");
   return found;
 }
 
@@ -88,7 +92,9 @@ std::unique_ptr<Model> build_nemotron_h(Fields& f) {
   s.hidden = f.count("hidden_size", 4096);
   s.vocabulary = f.count("vocab_size", 131072);
   s.max_seq = f.count("max_position_embeddings", 4096);
-  s.pattern = read_parts(f);
+  s.pattern = read_parts(f, {"hybrid_override_pattern",
+                             {"layers_block_type", "layer_types"},
+                             {"linear_attention", "moe", "full_attention", "mlp"}});
   f.ignore("num_hidden_layers");    // the pattern says it
   f.ignore("tie_word_embeddings");  // the library builds a head of its own whatever it says
 
@@ -110,19 +116,28 @@ std::unique_ptr<Model> build_nemotron_h(Fields& f) {
   const Mamba2Spec mamba2 = read_mamba(f, s.hidden);
   const bool has_experts = std::find(s.pattern.begin(), s.pattern.end(), experts) != s.pattern.end();
 
-  s.kinds.assign(4, layer);
-  const auto set_part = [&](LayerPart part, const char* name, std::shared_ptr<Mixer> mixer) {
-    LayerSpec& kind = s.kinds[static_cast<std::size_t>(part)];
-    kind.name = name;
-    kind.has_attention = !mixer;
-    kind.mixer = std::move(mixer);
+  const auto layer_of = [&](int part, bool used) {
+    LayerSpec kind = layer;
+    kind.name = std::array{"mamba2", "attention", "mlp", "moe"}[static_cast<std::size_t>(part)];
+    kind.has_attention = part == attention;
+    if (part == mamba) kind.mixer = make_mamba2(mamba2);
+    // Without layers of experts their sizes do not matter.
+    if (part == mlp || (part == experts && !used)) kind.mixer = make_mlp_mixer(plain, s.hidden);
+    if (part == experts && used) kind.mixer = make_plain_experts(read_experts(f, s.hidden, plain));
+    return kind;
   };
-  set_part(mamba, "mamba2", make_mamba2(mamba2));
-  set_part(attention, "attention", nullptr);
-  set_part(mlp, "mlp", make_mlp_mixer(plain, s.hidden));
-  // Without layers of experts their sizes do not matter.
-  set_part(experts, "moe",
-           has_experts ? make_plain_experts(read_experts(f, s.hidden, plain)) : make_mlp_mixer(plain, s.hidden));
+  for (const int part : {mamba, attention, mlp, experts})
+    s.kinds.push_back(layer_of(part, part != experts || has_experts));
+  read_prediction(f, s, {"num_nextn_predict_layers", "num_mtp_layers"}, 0, layer);
+  const std::vector<int> behind = read_parts(
+      f, {"mtp_hybrid_override_pattern", "mtp_layers_block_type", {"full_attention", "moe"}});
+  if (s.prediction.depths > 0) {
+    s.prediction.layers.clear();
+    for (const int part : behind) s.prediction.layers.push_back(layer_of(part, true));
+    s.prediction.prefix = "mtp.layers.";
+    s.prediction.first_index = 0;
+    s.prediction.last.name = "final_layernorm";
+  }
   f.ignore({"attention_bias",
             "chunk_size",
             "mamba_chunk_size",
@@ -156,9 +171,6 @@ std::unique_ptr<Model> build_nemotron_h(Fields& f) {
             "moe_shared_expert_overlap",
             "norm_topk_prob",
             "routed_scaling_factor",
-            "num_nextn_predict_layers",
-            "mtp_layers_block_type",
-            "mtp_hybrid_override_pattern",
             "attention_head_dim"});
   std::unique_ptr<Model> model = make_transformer(std::move(s));
   model->info.mixture_of_experts = has_experts;

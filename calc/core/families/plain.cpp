@@ -193,6 +193,7 @@ std::unique_ptr<Model> build_plain(Fields& f) {
     for (std::size_t n = 0; n < s.pattern.size(); ++n) s.pattern[n] = pattern[n % pattern.size()] == "global" ? 1 : 0;
   }
   if (has_experts) read_experts(f, s, m);
+  read_prediction(f, s, "prediction_heads", 0, s.kinds[static_cast<std::size_t>(s.pattern.back())]);
   return make_transformer(std::move(s));
 }
 

@@ -98,8 +98,7 @@ std::unique_ptr<Model> build_hybrid(Fields& f, const char* architecture, const D
   const bool all_layers_have_them = !assumed.fused_projections;  // Qwen3.5
   const std::vector<bool> expert_layers =
       has_experts ? read_expert_layers(f, s.pattern.size(), all_layers_have_them) : std::vector<bool>(s.pattern.size());
-  f.ignore({"attn_output_gate", "mamba_ssm_dtype", "mlp_only_layers", "mtp_num_hidden_layers",
-            "mtp_use_dedicated_embeddings"});
+  f.ignore({"attn_output_gate", "mamba_ssm_dtype", "mlp_only_layers", "mtp_use_dedicated_embeddings"});
 
   // Kinds: linear and attention, each dense and with experts.
   s.kinds.clear();
@@ -117,6 +116,16 @@ std::unique_ptr<Model> build_hybrid(Fields& f, const char* architecture, const D
     }
   }
   for (std::size_t n = 0; n < s.pattern.size(); ++n) s.pattern[n] = (expert_layers[n] ? 2 : 0) + (attention[n] ? 1 : 0);
+  // One projection for all depths, layers of attention with experts where the model has them.
+  read_prediction(f, s, {"mtp_num_hidden_layers", "num_nextn_predict_layers"}, 0, s.kinds[has_experts ? 3 : 1]);
+  PredictionSpec& p = s.prediction;
+  p.prefix = "mtp.layers.";
+  p.first_index = 0;
+  p.shared_prefix = "mtp.";
+  p.projection_name = "fc";
+  p.of_embedding.name = "pre_fc_norm_embedding";
+  p.of_hidden.name = "pre_fc_norm_hidden";
+  p.last.name = "norm";
   return make_transformer(std::move(s));
 }
 
@@ -125,7 +134,7 @@ std::unique_ptr<Model> build_hybrid(Fields& f, const char* architecture, const D
 std::unique_ptr<Model> build_qwen3_next(Fields& f) { return build_hybrid(f, "qwen3_next", {5632, 2, true, 512, 10}); }
 std::unique_ptr<Model> build_qwen3_5(Fields& f) { return build_hybrid(f, "qwen3_5_text", {12288, 4, false}); }
 std::unique_ptr<Model> build_qwen3_5_moe(Fields& f) {
-  return build_hybrid(f, "qwen3_5_moe_text", {12288, 2, false, 256, 8});
+  return build_hybrid(f, "qwen3_5_moe_text", {0, 2, false, 256, 8});
 }
 
 }  // namespace llmcalc

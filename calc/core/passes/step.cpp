@@ -92,7 +92,7 @@ void step_optimizer(Trace& t, const Model& model, const StepPlan& plan) {
 }  // namespace
 
 const Parameters& parameters_of(const Model& model, const StepPlan& plan) {
-  return plan.adapted ? plan.adapted->parameters : model.parameters;
+  return plan.adapted ? plan.adapted->parameters : model.parameters_for(plan.job);
 }
 
 void visit_weights(const Model& model, const StepPlan& plan, const std::function<void(Bytes, Count)>& visit) {

@@ -117,11 +117,11 @@ class Router {
     return {div_in_place(t_, weights, sum_last(t_, weights, true)), experts};
   }
 
-  // Two experts, one after the other: masked scores, a sample, its probability as the weight.
+  // One expert after the other: masked scores, a sample, its probability as the weight.
   Routed sampled(const Tensor& logits) const {
     Tensors weights, experts;
     Tensor scores_left = logits;
-    for (int i = 0; i < 2; ++i) {
+    for (Count i = 0; i < e_.per_token; ++i) {
       const Tensor mask = outside_groups(logits);
       Tensor gates = masked_fill(t_, scores_left, &mask);
       const Tensor chosen = topk(t_, add(t_, gates, 1.0), 1).indices;
@@ -130,7 +130,7 @@ class Router {
       topk(t_, gates, 1);
       weights.push_back(sampled_gate(t_, logits, factor, chosen, gates));
       experts.push_back(chosen);
-      if (i == 0) scores_left = struck_out(t_, logits, chosen);
+      if (i + 1 < e_.per_token) scores_left = struck_out(t_, logits, chosen);
     }
     return {cat(t_, weights, -1), cat(t_, experts, -1)};
   }

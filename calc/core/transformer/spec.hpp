@@ -153,6 +153,20 @@ struct LayerSpec {
   double residual_dropout = 0;
 };
 
+// Multi-token prediction: layers behind the last one, each for one token further. A depth joins the embedding of the next
+// token and the hidden state, each behind a norm, by a projection, and runs layers of the model's own kinds; the
+// embedding and the head are the model's.
+struct PredictionSpec {
+  Count depths = 0;               // how many tokens further; 0: the configuration states none
+  std::vector<LayerSpec> layers;  // what one depth runs, in order
+  std::string prefix = "model.layers.";
+  Count first_index = 0;  // the number of the first of these layers under the prefix
+  NamedNorm of_embedding{"enorm", {}}, of_hidden{"hnorm", {}}, last{"shared_head.norm", {}};
+  std::string projection_name = "eh_proj";
+  bool projection_bias = false;
+  std::string shared_prefix;  // not empty: norms and projection stand there, once for all depths
+};
+
 struct TransformerSpec {
   std::string architecture;
   Count hidden = 0, vocabulary = 0, max_seq = 0;
@@ -178,6 +192,7 @@ struct TransformerSpec {
 
   NamedNorm final_norm{"norm", {}};
   std::vector<ExtraParameter> extra;
+  PredictionSpec prediction;
   bool tied = false;
   bool head_bias = false;
   std::optional<double> logit_scale;  // a factor or divisor
@@ -185,7 +200,10 @@ struct TransformerSpec {
   bool mask_is_kept_by_recomputation = false;
 };
 
-// Checks what every family needs of its sizes and makes the model.
+// Whether `size` elements of a head can turn in pairs.
+constexpr bool can_turn(Count size, Count head_size) { return size >= 2 && size <= head_size && size % 2 == 0; }
+
+// Makes the model; a rotation that cannot be (can_turn) is left out.
 std::unique_ptr<Model> make_transformer(TransformerSpec spec);
 
 }  // namespace llmcalc

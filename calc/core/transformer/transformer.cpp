@@ -40,8 +40,14 @@ bool same_mask(const AttentionTraits& a, const AttentionTraits& b) {
 }  // namespace
 
 Transformer::Transformer(TransformerSpec spec) : spec_(std::move(spec)) {
+  for (std::vector<LayerSpec>* layers : {&spec_.kinds, &spec_.prediction.layers})
+    for (LayerSpec& layer : *layers)
+      if (AttentionSpec& a = layer.attention; !can_turn(a.rotary.size, a.qk_size)) a.rotary.style = RotaryStyle::none;
   weights_ = add_parameters(parameters, spec_);
   describe();
+  if (spec_.prediction.depths == 0) return;
+  with_prediction = parameters;
+  prediction_ = add_prediction(*with_prediction, spec_);
 }
 
 void Transformer::describe() {
@@ -64,6 +70,12 @@ void Transformer::describe() {
       info.attention.push_back(traits_.back());
       info.attention.back().layers = layers;
     }
+  }
+  for (const LayerSpec& layer : spec_.prediction.layers) {
+    prediction_traits_.push_back(layer.has_attention ? traits_of(layer.attention) : AttentionTraits());
+    if (!layer.has_attention) continue;
+    info.prediction_attention.push_back(prediction_traits_.back());
+    info.prediction_attention.back().layers = spec_.prediction.depths;
   }
   const bool stored_tables = spec_.kinds.front().attention.rotary.style == RotaryStyle::pairs_by_token;
   for (const Count size : spec_.rotary_sizes) {
@@ -95,9 +107,14 @@ Tensor Transformer::embed(Trace& t, const Job& job, const Tensor& ids) const {
 }
 
 Shared Transformer::share(Trace& t, const Job& job, const Tensor& hidden) const {
+  return share_among(t, job, hidden, spec_.kinds, traits_);
+}
+
+Shared Transformer::share_among(Trace& t, const Job& job, const Tensor& hidden, const std::vector<LayerSpec>& kinds,
+                                const std::vector<AttentionTraits>& traits) const {
   Shared shared;
   const Trace::NoGrad no_grad(t);
-  const AttentionSpec& first = spec_.kinds.front().attention;
+  const AttentionSpec& first = kinds.front().attention;
   if (!spec_.alibi.empty()) {
     const bool stored_whole = first.scores.form == ScoreForm::mpt;  // for the longest sequence, in float32
     shared.alibi = stored_whole ? constant(t, DType::float32, {first.heads, 1, std::max(spec_.max_seq, job.seq)})
@@ -106,12 +123,12 @@ Shared Transformer::share(Trace& t, const Job& job, const Tensor& hidden) const 
     if (first.scores.form == ScoreForm::falcon_alibi)
       shared.alibi = view(t, shared.alibi, {job.batch, first.heads, 1, job.seq});
   }
-  for (std::size_t i = 0; i < spec_.kinds.size(); ++i) {
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
     Tensor mask;
-    if (spec_.kinds[i].has_attention) {
+    if (kinds[i].has_attention) {
       std::size_t same = 0;
-      while (same < i && !(spec_.kinds[same].has_attention && same_mask(traits_[same], traits_[i]))) ++same;
-      mask = same < i ? shared.masks[same] : attention_mask(t, job, traits_[i], hidden.dtype);
+      while (same < i && !(kinds[same].has_attention && same_mask(traits[same], traits[i]))) ++same;
+      mask = same < i ? shared.masks[same] : attention_mask(t, job, traits[i], hidden.dtype);
     }
     shared.masks.push_back(mask);
   }
@@ -119,10 +136,10 @@ Shared Transformer::share(Trace& t, const Job& job, const Tensor& hidden) const 
   if (first.scores.form == ScoreForm::falcon_alibi)
     shared.masks.front() = constant(t, hidden.dtype, {job.batch, first.heads, job.seq, job.seq});
   for (std::size_t i = 0; i < spec_.rotary_sizes.size(); ++i) {
-    const auto user = std::find_if(spec_.kinds.begin(), spec_.kinds.end(), [&](const LayerSpec& kind) {
+    const auto user = std::find_if(kinds.begin(), kinds.end(), [&](const LayerSpec& kind) {
       return kind.has_attention && kind.attention.rotary_table == i && kind.attention.rotary.style != RotaryStyle::none;
     });
-    shared.rotary.push_back(user == spec_.kinds.end() ? RotaryTables()
+    shared.rotary.push_back(user == kinds.end() ? RotaryTables()
                                                       : rotary_tables(t, user->attention.rotary.style, job.seq,
                                                                       spec_.rotary_sizes[i], hidden.dtype));
   }
@@ -135,15 +152,18 @@ Tensor Transformer::mask_kept_by_recomputation(const Shared& shared) const {
 
 Tensor Transformer::layer(Trace& t, const Job& job, Count index, const Tensor& input, const Shared& shared) const {
   const auto kind = static_cast<std::size_t>(spec_.pattern[static_cast<std::size_t>(index)]);
-  const LayerSpec& s = spec_.kinds[kind];
-  const LayerWeights& w = weights_.kinds[kind];
+  return run_layer(t, job, spec_.kinds[kind], weights_.kinds[kind], traits_[kind], input, shared, shared.masks[kind]);
+}
+
+Tensor run_layer(Trace& t, const Job& job, const LayerSpec& s, const LayerWeights& w, const AttentionTraits& traits,
+                 const Tensor& input, const Shared& shared, const Tensor& mask) {
   Tensor probabilities;  // alive to the end of the layer
   const auto normed = [&](const NamedNorm& norm, const NormWeights& weights, const Tensor& x) {
     return norm.exists() ? run_norm(t, norm.name, norm.norm, weights, x) : x;
   };
   const auto mixed = [&](const Tensor& x) {
     if (s.mixer) return s.mixer->run(t, job, x);
-    return run_attention(t, job, s.attention, w.attention, traits_[kind], x, shared, shared.masks[kind], probabilities);
+    return run_attention(t, job, s.attention, w.attention, traits, x, shared, mask, probabilities);
   };
   const auto fed = [&](const Tensor& x) {
     return s.experts ? run_experts(t, job, *s.experts, w.experts, x) : run_mlp(t, job, s.mlp, w.mlp, x);
@@ -210,6 +230,45 @@ Tensor Transformer::head(Trace& t, const Job&, const Tensor& hidden) const {
     logits = mul(t, logits, *spec_.logit_softcap);
   }
   return logits;
+}
+
+// As the library's MtpLayer runs one, over all tokens: those whose next token lies beyond the sequence too.
+Tensors Transformer::predict_further(Trace& t, const Job& job, const Tensor& last) const {
+  const PredictionSpec& p = spec_.prediction;
+  Tensors found;
+  const Trace::Scope scope(t, "mtp");
+  for (Count depth = 0; depth < p.depths; ++depth) {
+    const int instance = static_cast<int>(info.layers + depth) + 1;
+    const auto normed = [&](const NamedNorm& norm, const NormWeights& w, const Tensor& x) {
+      if (!norm.exists()) return finish(t, job, x);
+      if (p.shared_prefix.empty()) t.layer_instance = instance;
+      Tensor y = run_norm(t, norm.name, norm.norm, w, x);
+      t.layer_instance = 0;
+      return y;
+    };
+    const Tensor embedded = embed(t, job, constant(t, DType::int64, {job.batch, job.seq}));
+    const Shared shared = share_among(t, job, embedded, p.layers, prediction_traits_);
+    Tensor hidden = cat(t,
+                        {normed(p.of_embedding, prediction_.of_embedding, embedded),
+                         normed(p.of_hidden, prediction_.of_hidden, found.empty() ? last : found.back())},
+                        -1);
+    const Tensor joined = hidden;  // a name of the library's function, alive to its end
+    if (p.shared_prefix.empty()) t.layer_instance = instance;
+    hidden = run_linear(t, p.projection_name, LinearForm::linear, prediction_.projection, joined);
+    t.layer_instance = 0;
+    for (std::size_t i = 0; i < p.layers.size(); ++i) {
+      const auto one_layer = [this, job, i, instance, shared](Trace& trace, const Tensors& inputs) {
+        trace.layer_instance = instance;
+        Tensor out = run_layer(trace, job, spec_.prediction.layers[i], prediction_.layers[i], prediction_traits_[i],
+                               inputs.front(), shared, shared.masks[i]);
+        trace.layer_instance = 0;
+        return out;
+      };
+      hidden = job.recompute == Recompute::full ? t.checkpoint({hidden}, one_layer) : one_layer(t, {hidden});
+    }
+    found.push_back(normed(p.last, prediction_.last, hidden));
+  }
+  return found;
 }
 
 std::unique_ptr<Model> make_transformer(TransformerSpec spec) { return std::make_unique<Transformer>(std::move(spec)); }

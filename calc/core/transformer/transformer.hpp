@@ -20,15 +20,24 @@ class Transformer : public Decoder {
   Tensor head_weight(Trace& t) const override { return t.parameter(weights_.head.weight); }
   std::vector<LayerRun> runs() const override { return layer_runs(spec_.pattern); }
   Tensor mask_kept_by_recomputation(const Shared& shared) const override;
+  Tensors predict_further(Trace& t, const Job& job, const Tensor& hidden) const override;
 
   TransformerSpec spec_;
   TransformerWeights weights_;
 
  private:
   void describe();
+  // What layers of these kinds are handed.
+  Shared share_among(Trace& t, const Job& job, const Tensor& hidden, const std::vector<LayerSpec>& kinds,
+                     const std::vector<AttentionTraits>& traits) const;
 
-  std::vector<AttentionTraits> traits_;  // of each kind of layer
+  std::vector<AttentionTraits> traits_, prediction_traits_;  // of each kind of layer
+  PredictionWeights prediction_;
 };
+
+// One layer; `mask` is that of its kind.
+Tensor run_layer(Trace& t, const Job& job, const LayerSpec& spec, const LayerWeights& weights,
+                 const AttentionTraits& traits, const Tensor& input, const Shared& shared, const Tensor& mask);
 
 // The parts of a layer (attention.cpp, mlp.cpp).
 Tensor run_norm(Trace& t, std::string_view name, const NormSpec& spec, const NormWeights& weights, const Tensor& x);

@@ -191,6 +191,18 @@ bool same_tensors(const TransformerSpec& spec, const LayerSpec& a, const LayerSp
                     [](const Parameter& x, const Parameter& y) { return x.name == y.name && x.shape == y.shape; });
 }
 
+// What the kind of layers registered last has of experts beside their tensors.
+void note_experts(Parameters& p, const LayerSpec& layer) {
+  const ExpertsSpec* const experts = layer.experts.get();
+  if (!experts) return;
+  LayerKind& kind = p.kinds().back();
+  kind.experts = experts->experts;
+  kind.experts_per_token = experts->per_token;
+  if (experts->correction_buffer)
+    p.buffers().push_back({kind.prefix + experts->name + "." + experts->correction_name,
+                           Bytes(4 * experts->experts) * static_cast<Count>(kind.layers.size())});
+}
+
 void add_layers(Parameters& p, const TransformerSpec& spec, TransformerWeights& w) {
   // The first kind with the same tensors stands for all of them.
   std::vector<std::size_t> stands_for(spec.kinds.size());
@@ -212,15 +224,7 @@ void add_layers(Parameters& p, const TransformerSpec& spec, TransformerWeights& 
     p.begin_layers(spec.kinds[i].name, spec.base + spec.layers_name + ".", std::move(layers));
     w.kinds[i] = Registrar(p, spec).add_layer(spec.kinds[i]);
     p.end_layers();
-    const ExpertsSpec* experts = spec.kinds[i].experts.get();
-    if (!experts) continue;
-    p.kinds().back().experts = experts->experts;
-    p.kinds().back().experts_per_token = experts->per_token;
-    if (experts->correction_buffer) {
-      const Count layers_of_kind = static_cast<Count>(p.kinds().back().layers.size());
-      p.buffers().push_back({spec.base + spec.layers_name + "." + experts->name + "." + experts->correction_name,
-                             Bytes(4 * experts->experts) * layers_of_kind});
-    }
+    note_experts(p, spec.kinds[i]);
   }
 }
 
@@ -245,6 +249,38 @@ TransformerWeights add_parameters(Parameters& p, const TransformerSpec& spec) {
   w.final_norm = registrar.add_norm(spec.final_norm, {spec.hidden}, spec.base);
   w.head.weight = spec.tied ? w.embedding : p.add(spec.head_name + ".weight", {spec.vocabulary, row}, Role::head);
   if (spec.head_bias) w.head.bias = p.add(spec.head_name + ".bias", {spec.vocabulary});
+  return w;
+}
+
+PredictionWeights add_prediction(Parameters& p, const TransformerSpec& spec) {
+  const PredictionSpec& s = spec.prediction;
+  Registrar registrar(p, spec);
+  PredictionWeights w;
+  const std::size_t before = p.all().size();
+  const Dims row{spec.hidden};
+  const auto add_start = [&] {
+    w.of_embedding = registrar.add_norm(s.of_embedding, row, s.shared_prefix);
+    w.of_hidden = registrar.add_norm(s.of_hidden, row, s.shared_prefix);
+    w.projection = registrar.add(LinearForm::linear, s.shared_prefix + s.projection_name, 2 * spec.hidden, spec.hidden,
+                                 s.projection_bias);
+  };
+  const auto add_end = [&] { w.last = registrar.add_norm(s.last, row, s.shared_prefix); };
+  const bool shared = !s.shared_prefix.empty();
+  if (shared) add_start();
+  const Count length = static_cast<Count>(s.layers.size());
+  for (Count i = 0; i < length; ++i) {
+    std::vector<Count> indices;
+    for (Count depth = 0; depth < s.depths; ++depth) indices.push_back(s.first_index + depth * length + i);
+    p.begin_layers("prediction", s.prefix, std::move(indices));
+    if (!shared && i == 0) add_start();
+    const LayerSpec& layer = s.layers[static_cast<std::size_t>(i)];
+    w.layers.push_back(registrar.add_layer(layer));
+    if (!shared && i == length - 1) add_end();
+    p.end_layers();
+    note_experts(p, layer);
+  }
+  if (shared) add_end();
+  for (std::size_t id = before; id < p.all().size(); ++id) p[static_cast<ParameterId>(id)].predicts = true;
   return w;
 }
 

@@ -48,6 +48,14 @@ struct TransformerWeights {
   std::vector<LayerWeights> kinds;  // of each LayerSpec; kinds with the same tensors share them
 };
 
+// Of the layers that predict further tokens: one depth's stand for all.
+struct PredictionWeights {
+  NormWeights of_embedding, of_hidden, last;
+  LinearWeights projection;
+  std::vector<LayerWeights> layers;  // of each PredictionSpec::layers
+};
+
 TransformerWeights add_parameters(Parameters& p, const TransformerSpec& spec);
+PredictionWeights add_prediction(Parameters& p, const TransformerSpec& spec);
 
 }  // namespace llmcalc
