@@ -164,7 +164,20 @@ TEST_CASE("unknown activations, heads and experts that do not fit are refused", 
   CHECK_NOTHROW(model_from_json(refused("")));
   CHECK_THROWS_AS(model_from_json(refused(R"(, "hidden_act": "gelu_nwe")")), Error);
   CHECK_THROWS_AS(model_from_json(refused(R"(, "num_local_experts": 2, "num_experts_per_tok": 3)")), Error);
-  CHECK_THROWS_AS(model_from_json(refused(R"(, "head_dim": 7)")), Error);
+}
+
+TEST_CASE("a rotation the library could not run is warned of, and the tensors are counted", "[architectures]") {
+  // Built on the meta device: q 4 x 7 x 64, k and v 2 x 7 x 64, o 64 x 28, gate, up and down 3 x 64 x 128, two norms.
+  const Value config = read_json(R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 128,
+      "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 100, "head_dim": 7})",
+                                 "config.json");
+  Diagnostics diagnostics;
+  const ModelSource model = read_model(config, "config.json", false, "test", {}, diagnostics);
+  REQUIRE(diagnostics.all().size() == 1);
+  CHECK(diagnostics.all().front().severity == Severity::warning);
+  CHECK(diagnostics.all().front().message.find("cannot turn in pairs") != std::string::npos);
+  CHECK(layer_elements(model.model->parameters, 0) == 64 * 7 * 4 * 2 + 64 * 7 * 2 * 2 + 3 * 64 * 128 + 128);
+  CHECK_NOTHROW(estimated(model, {{"seq", "8"}, {"attention", "eager"}}));
 }
 
 TEST_CASE("the page of architectures lists each with its status", "[architectures][docs]") {

@@ -3,6 +3,7 @@
 
 #include "core/estimate.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/estimates.hpp"
 #include "tests/support/jobs.hpp"
 
 using namespace llmcalc;
@@ -49,6 +50,17 @@ TEST_CASE("figures that Megatron-Bridge's tests hold") {
   CHECK(training_tflop("llama-3-8b", "8192", "megatron") == Approx(4.22e2).epsilon(2e-3));
   CHECK(training_tflop("llama-3-70b", "8192", "megatron") == Approx(3.68e3).epsilon(2e-3));
   CHECK(training_tflop("qwen3-235b-a22b", "4096", "megatron") == Approx(6.06e2).epsilon(2e-3));
+  // Qwen3-30B-A3B at 4096.
+  const ModelSource qwen = test::model_from_json(R"({"model_type": "qwen3_moe", "hidden_size": 2048,
+      "num_hidden_layers": 48, "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
+      "intermediate_size": 6144, "moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8,
+      "norm_topk_prob": true, "vocab_size": 151936, "tie_word_embeddings": false})");
+  const auto tflop = [&](const char* convention) {
+    const RunOptions options = test::options_of({{"seq", "4096"}, {"attention-flops", convention}});
+    return estimate(qwen, nullptr, options).flops->model.as_double() / 1e12;
+  };
+  CHECK(tflop("megatron") == Approx(9.42e1).epsilon(2e-3));
+  CHECK(tflop("causal") == Approx(94.543).epsilon(1e-5));  // routers too
 }
 
 TEST_CASE("mixtures of experts: routers count or not") {

@@ -34,7 +34,8 @@ const std::string deepseek =
     "first_k_dense_replace": 1, "q_lora_rank": 24, "kv_lora_rank": 16, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8,
     "v_head_dim": 16, "num_nextn_predict_layers": )";
 
-const std::string glm = R"({"model_type": "glm4_moe", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+const std::string glm =
+    R"({"model_type": "glm4_moe", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
     "moe_intermediate_size": 24, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 200,
     "n_routed_experts": 8, "n_shared_experts": 1, "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1,
     "first_k_dense_replace": 1, "use_qk_norm": true, "attention_bias": true, "partial_rotary_factor": 0.5,
@@ -122,7 +123,8 @@ TEST_CASE("each family has its own form of heads", "[prediction]") {
   // Attention 192 + norms of whole rows 8 + 4, router 32, experts 4 x 3 x 8 x 16, norms 16.
   CHECK(added(R"({"model_type": "minimax_m2", "hidden_size": 8, "num_hidden_layers": 2, "vocab_size": 32,
       "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 4, "num_local_experts": 4,
-      "num_experts_per_tok": 2, "intermediate_size": 16, "num_mtp_modules": 1})") == 16 + 128 + 204 + 32 + 1536 + 16 + 8);
+      "num_experts_per_tok": 2, "intermediate_size": 16, "num_mtp_modules": 1})") ==
+        16 + 128 + 204 + 32 + 1536 + 16 + 8);
 }
 
 TEST_CASE("a head's FLOPs, gradients and states", "[prediction]") {

@@ -75,7 +75,8 @@ void add_scope(Report& report, const Resolved& resolved, const ModelSource& sour
   }
   if (resolved.run.mtp)
     scope.push_back(
-        "multi-token prediction: the library builds these layers for drafting and trains none; here they see all tokens "
+        "multi-token prediction: the library builds these layers for drafting and trains none; here they see all "
+        "tokens "
         "and share embedding and head, and their losses are added to the model's");
   if (resolved.run.lora || resolved.run.qlora)
     scope.push_back("adapters: as PEFT makes them; under autocast the frozen base is held in the 16-bit dtype");

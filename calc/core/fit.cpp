@@ -79,8 +79,8 @@ std::vector<Change> changes_for(const Model& model, const StepPlan& plan, const 
       changes.push_back({std::string(quantised ? "--qlora" : "--lora") + " r=16,targets=all-linear",
                          quantised ? "trains adapters only, on a 4-bit base" : "trains adapters only",
                          [&model, quantised](StepPlan& p) {
-                           p.adapted = std::make_shared<Adapted>(
-                               with_adapters(model.parameters_for(p.job), {usual_rank, 0, {}}, quantised, *p.precision));
+                           p.adapted = std::make_shared<Adapted>(with_adapters(
+                               model.parameters_for(p.job), {usual_rank, 0, {}}, quantised, *p.precision));
                          },
                          false, true, true});
   }

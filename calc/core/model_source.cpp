@@ -103,9 +103,10 @@ ModelSource read_model(const Value& root, const std::string& source, bool yaml, 
 void check_prediction(const ModelSource& source) {
   if (source.model && source.model->with_prediction) return;
   if (!source.model) throw Error(Exit::bad_input, "--mtp needs the model's layers; only its size is known");
-  throw Error(Exit::bad_input, "--mtp: the configuration states no heads of multi-token prediction",
-              "num_nextn_predict_layers counts them (DeepSeek, GLM, Ernie, Nemotron-H, Qwen3-Next), mtp_num_hidden_layers "
-              "(Qwen3.5), num_mtp_modules (MiniMax), prediction_heads (architecture: transformer)");
+  throw Error(
+      Exit::bad_input, "--mtp: the configuration states no heads of multi-token prediction",
+      "num_nextn_predict_layers counts them (DeepSeek, GLM, Ernie, Nemotron-H, Qwen3-Next), mtp_num_hidden_layers "
+      "(Qwen3.5), num_mtp_modules (MiniMax), prediction_heads (architecture: transformer)");
 }
 
 }  // namespace llmcalc

@@ -102,8 +102,9 @@ void choose_trained(Resolved& r, const ModelSource& source) {
   auto adapted = std::make_shared<Adapted>();
   if (run.lora || run.qlora) {
     const std::string option = run.qlora ? "qlora" : "lora";
-    *adapted = with_adapters(source.model->parameters_for(r.plan.job), read_lora(option, run.qlora ? *run.qlora : *run.lora),
-                             run.qlora.has_value(), *r.plan.precision);
+    *adapted =
+        with_adapters(source.model->parameters_for(r.plan.job), read_lora(option, run.qlora ? *run.qlora : *run.lora),
+                      run.qlora.has_value(), *r.plan.precision);
   } else {
     adapted->parameters = source.model->parameters_for(r.plan.job);
   }

@@ -72,6 +72,8 @@ class Draw:
         self.hidden = heads * head * r.choice([1, 1, 1, 2])
         if self.model_type in ('recurrent_gemma',):
             self.hidden = heads * head
+        elif r.random() < 0.1:
+            self.hidden += r.randint(1, heads)
         self.layers, self.heads = r.randint(1, 7), heads
         self.kv = r.choice(divisors(heads))
         self.set_any(HIDDEN, self.hidden)
@@ -89,7 +91,7 @@ class Draw:
         self.set_any(EXPERTS, n)
         self.set_any(PER_TOKEN, r.randint(1, n))
         if 'n_group' in self.keys:
-            groups = r.choice([d for d in divisors(n)])
+            groups = r.choice([d for d in divisors(n) if d == 1 or n // d > 1])  # the two best of a group are added up
             self.c['n_group'], self.c['topk_group'] = groups, r.randint(1, groups)
             if self.keys.get('n_group') is not None:
                 kept = n // groups * self.c['topk_group']
@@ -182,7 +184,11 @@ class Draw:
                     self.c['partial_rotary_factor'] = factor
                 else:
                     self.c['rope_parameters'] = {'rope_type': 'default', 'rope_theta': 10000.0, 'partial_rotary_factor': factor}
-        return {k: v for k, v in self.c.items() if v is not OMIT}
+        kept = {k: v for k, v in self.c.items() if v is not OMIT}
+        for key in list(kept):  # null is not absent
+            if key not in HIDDEN + LAYERS + HEADS + ('vocab_size', 'pad_token_id') and self.rng.random() < 0.03:
+                kept[key] = None
+        return kept
 
     # What keys of one family have to do with one another.
     def windows(self, names=('sliding_attention', 'full_attention')):
@@ -291,9 +297,19 @@ class Draw:
         self.c['feed_forward_proj'] = self.one('relu', 'gated-gelu', 'gated-silu', 'gelu')
         self.c.pop('hidden_size', None)
 
+    def of_deepseek_v2(self):
+        self.c['num_key_value_heads'] = self.heads
+    of_deepseek_v3 = of_deepseek_v2
+
     def of_deepseek_v32(self):
+        self.of_deepseek_v2()
+        self.c['qk_rope_head_dim'] = self.one(2, 4, 6)
         self.c.pop('first_k_dense_replace', None)
         self.c.pop('head_dim', None)
+        if self.model_type == 'glm_moe_dsa':
+            if self.rng.random() < 0.3: self.c['indexer_types'] = ['full'] + self.layer_types(('full', 'shared'))[1:]
+            elif self.rng.random() < 0.5: self.c['index_topk_freq'] = self.rng.randint(1, 4)
+            elif self.rng.random() < 0.5: self.c['index_topk_pattern'] = 'F' + ''.join(self.layer_types('FS'))[1:]
         if self.rng.random() < 0.5: self.c['mlp_layer_types'] = self.layer_types(('dense', 'sparse'))
         elif self.rng.random() < 0.5: self.c['first_k_dense_replace'] = self.rng.randint(0, self.layers)
     of_glm_moe_dsa = of_deepseek_v32

@@ -29,7 +29,7 @@ std::unique_ptr<Model> build_bloom(Fields& f) {
   a.qkv_form = QkvForm::heads_select;
   a.qkv_bias = a.out_bias = true;
   a.heads = a.kv_heads = f.count({"n_head", "num_attention_heads"}, 8);
-  check_heads(f, {"n_head", "num_attention_heads"}, "n_head", s.hidden, a.heads, a.heads, false);
+  check_heads(f, {"n_head", "num_attention_heads"}, "n_head", s.hidden, a.heads, a.heads, HeadSize::divides);
   a.qk_size = a.v_size = s.hidden / a.heads;
   a.scores.form = ScoreForm::batched_alibi;
   a.why_not_fused = "Bloom has only its own attention";
@@ -67,7 +67,7 @@ std::unique_ptr<Model> build_mpt(Fields& f) {
   a.out_name = "out_proj";
   a.qkv_form = QkvForm::chunks;
   a.heads = a.kv_heads = f.count({"n_heads", "num_attention_heads"}, 16);
-  check_heads(f, {"n_heads", "num_attention_heads"}, "n_heads", s.hidden, a.heads, a.heads, false);
+  check_heads(f, {"n_heads", "num_attention_heads"}, "n_heads", s.hidden, a.heads, a.heads, HeadSize::divides);
   a.qk_size = a.v_size = s.hidden / a.heads;
   a.scores.form = ScoreForm::mpt;
   a.scores.softmax = SoftmaxForm::float32_copy;

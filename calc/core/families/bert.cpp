@@ -110,7 +110,7 @@ std::unique_ptr<Model> build_bert(Fields& f) {
   a.v_name = "self.value";
   a.out_name = "output.dense";
   a.heads = a.kv_heads = f.count("num_attention_heads", 12);
-  check_heads(f, "num_attention_heads", "num_attention_heads", s.hidden, a.heads, a.heads, false);
+  check_heads(f, "num_attention_heads", "num_attention_heads", s.hidden, a.heads, a.heads, HeadSize::divides);
   a.qk_size = a.v_size = s.hidden / a.heads;
   a.qkv_bias = a.out_bias = true;
   a.causal = false;

@@ -8,11 +8,7 @@ namespace {
 const NormSpec cohere_norm{NormKind::layer_by_hand, true, false};
 
 TransformerSpec read_cohere(Fields& f, std::string architecture) {
-  LlamaDefaults assumed;
-  assumed.inner = 22528;
-  assumed.max_seq = 8192;
-  assumed.tied = true;
-  TransformerSpec s = read_llama_like(f, std::move(architecture), assumed);
+  TransformerSpec s = read_llama_like(f, std::move(architecture), {.inner = 22528, .max_seq = 8192, .tied = true});
   LayerSpec& layer = s.kinds.front();
   layer.form = BlockForm::parallel;
   layer.before_mlp = {};

@@ -8,9 +8,14 @@
 namespace llmcalc {
 
 void check_heads(Fields& f, const KeyNames& heads_key, const KeyNames& kv_key, Count hidden, Count heads,
-                 Count kv_heads, bool head_size_stands_apart) {
-  if (!head_size_stands_apart && hidden % heads != 0)
-    f.error(heads_key, std::to_string(heads) + " heads do not divide the hidden size " + std::to_string(hidden));
+                 Count kv_heads, HeadSize head_size) {
+  if (head_size != HeadSize::apart && hidden % heads != 0) {
+    const std::string what = std::to_string(heads) + " heads do not divide the hidden size " + std::to_string(hidden);
+    if (head_size == HeadSize::divides)
+      f.error(heads_key, what);
+    else
+      f.warning(heads_key, what + ": each has " + std::to_string(hidden / heads) + " elements, as the library does it");
+  }
   if (heads % kv_heads != 0)
     f.error(kv_key, std::to_string(kv_heads) + " key/value heads do not divide " + std::to_string(heads) + " heads");
 }
@@ -43,14 +48,15 @@ TransformerSpec read_llama_like(Fields& f, std::string architecture, const Llama
   a.kv_heads = f.optional_count("num_key_value_heads", assumed.kv_heads.value_or(a.heads)).value_or(a.heads);
   const std::optional<Count> head_size = f.optional_count("head_dim", assumed.head_size);
   a.qk_size = a.v_size = head_size.value_or(s.hidden / a.heads);
-  a.dropout = f.number("attention_dropout", assumed.attention_dropout);
+  a.dropout = f.optional_number("attention_dropout", assumed.attention_dropout).value_or(0);
   a.rotary = {RotaryStyle::halves, a.qk_size, false};
   if (assumed.inner > 0)
     layer.mlp.inner = f.count("intermediate_size", assumed.inner);
   else
     f.ignore("intermediate_size");
   layer.mlp.activation = read_activation(f, assumed.activation_key, assumed.activation);
-  check_heads(f, "num_attention_heads", "num_key_value_heads", s.hidden, a.heads, a.kv_heads, head_size.has_value());
+  check_heads(f, "num_attention_heads", "num_key_value_heads", s.hidden, a.heads, a.kv_heads,
+              head_size ? HeadSize::apart : assumed.sizing);
   check_rotary(f, "head_dim", a.qk_size, a.qk_size);
   s.rotary_sizes = {a.qk_size};
   f.ignore({"rms_norm_eps", "pretraining_tp", "rope_parameters", "rope_theta", "rope_scaling"});
@@ -62,8 +68,9 @@ void check_rotary(Fields& f, const KeyNames& key, Count size, Count head_size) {
   if (head_size == 0) {
     f.error(key, "more heads than the hidden size has elements");
   } else if (!can_turn(size, head_size)) {
-    f.warning(key, std::to_string(size) + " of the " + std::to_string(head_size) +
-                       " elements of a head cannot turn in pairs; the library builds this model but cannot run it",
+    f.warning(key,
+              std::to_string(size) + " of the " + std::to_string(head_size) +
+                  " elements of a head cannot turn in pairs; the library builds this model but cannot run it",
               "counted as it is, without the rotation");
   }
 }
@@ -72,10 +79,11 @@ Count rotary_size(Fields& f, Count head_size, double assumed_factor) {
   double factor = assumed_factor;
   const Value* parameters = f.raw("rope_parameters");
   const Value* inside = parameters ? parameters->find("partial_rotary_factor") : nullptr;
-  if (f.has("partial_rotary_factor") || !inside)
-    factor = f.number("partial_rotary_factor", assumed_factor);
-  else
+  const bool absent = f.is_null("partial_rotary_factor") || !f.has("partial_rotary_factor");
+  if (absent && inside)
     factor = inside->real;
+  else
+    factor = f.optional_number("partial_rotary_factor", assumed_factor).value_or(assumed_factor);
   const Count size = static_cast<Count>(static_cast<double>(head_size) * factor);
   if (size != head_size) check_rotary(f, "partial_rotary_factor", size, head_size);
   return size;
@@ -115,7 +123,7 @@ std::optional<double> nested_number(Fields& f, const char* outer, const char* ke
 void read_prediction(Fields& f, TransformerSpec& s, const KeyNames& key, Count assumed, const LayerSpec& layer) {
   constexpr Count most_depths = 100;
   PredictionSpec& p = s.prediction;
-  p.depths = f.has(key) ? f.optional_count(key, assumed).value_or(0) : assumed;
+  p.depths = !f.has(key) ? assumed : f.is_null(key) ? 0 : f.count_or_zero(key, assumed);
   if (p.depths > most_depths) f.error(key, "more than " + std::to_string(most_depths) + " make no sense");
   p.layers = {layer};
   p.first_index = static_cast<Count>(s.pattern.size());

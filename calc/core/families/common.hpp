@@ -6,10 +6,16 @@
 
 namespace llmcalc {
 
-// Reports heads that do not divide the hidden size (unless the head size stands apart) and kv heads that do not divide
-// the heads.
+// How the size of a head follows from the hidden size.
+enum class HeadSize : unsigned char {
+  divides,  // heads that do not divide it are refused
+  floors,   // the library takes the whole part: a warning
+  apart,    // it does not
+};
+
+// Reports heads that do not divide the hidden size and kv heads that do not divide the heads.
 void check_heads(Fields& f, const KeyNames& heads_key, const KeyNames& kv_key, Count hidden, Count heads,
-                 Count kv_heads, bool head_size_stands_apart);
+                 Count kv_heads, HeadSize head_size);
 
 // An activation by its configuration name; an unknown one is an error with the nearest names.
 Activation read_activation(Fields& f, const KeyNames& key, std::string_view assumed);
@@ -27,13 +33,14 @@ struct LlamaDefaults {
   const char* activation = "silu";
   const char* activation_key = "hidden_act";
   double attention_dropout = 0;
+  HeadSize sizing = HeadSize::floors;
 };
 
 // hidden_size, num_hidden_layers, ... into a model of one kind of layer that is llama's but for its biases: none.
 TransformerSpec read_llama_like(Fields& f, std::string architecture, const LlamaDefaults& assumed);
 
-// Warns of a rotation the library could not run: it builds such a model all the same, so its tensors are counted, and the
-// trace goes without the rotation (make_transformer).
+// Warns of a rotation the library could not run: it builds such a model all the same, so its tensors are counted, and
+// the trace goes without the rotation (make_transformer).
 void check_rotary(Fields& f, const KeyNames& key, Count size, Count head_size);
 
 // How much of a head turns: partial_rotary_factor, there or in rope_parameters.

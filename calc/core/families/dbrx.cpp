@@ -16,7 +16,7 @@ std::unique_ptr<Model> build_dbrx(Fields& f) {
   s.hidden = f.count({"d_model", "hidden_size"}, 2048);
   s.pattern.assign(static_cast<std::size_t>(f.layers({"n_layers", "num_hidden_layers"}, 24)), 0);
   s.vocabulary = f.count("vocab_size", 32000);
-  s.max_seq = f.count("max_seq_len", 2048);
+  s.max_seq = f.optional_count("max_seq_len", 2048).value_or(2048);
   s.tied = f.flag("tie_word_embeddings", false);
   const auto whole = [&](const char* outer, const char* key, Count assumed) {
     const double value = nested_number(f, outer, key).value_or(static_cast<double>(assumed));
@@ -34,7 +34,7 @@ std::unique_ptr<Model> build_dbrx(Fields& f) {
   a.qkv_form = QkvForm::split;
   a.heads = f.count({"n_heads", "num_attention_heads"}, 16);
   a.kv_heads = whole("attn_config", "kv_n_heads", 1);
-  check_heads(f, "n_heads", "attn_config", s.hidden, a.heads, a.kv_heads, false);
+  check_heads(f, "n_heads", "attn_config", s.hidden, a.heads, a.kv_heads, HeadSize::floors);
   a.qk_size = a.v_size = s.hidden / a.heads;
   a.rotary = {RotaryStyle::halves, a.qk_size, false};
   s.rotary_sizes = {a.qk_size};

@@ -23,8 +23,10 @@ void read_deepseek_experts(Fields& f, TransformerSpec& s, RouterKind router, con
   e.experts = f.count({"n_routed_experts", "num_local_experts", "num_experts"}, assumed.experts);
   e.per_token = f.optional_count("num_experts_per_tok", assumed.per_token).value_or(assumed.per_token);
   e.inner = f.count("moe_intermediate_size", assumed.expert_inner);
+  const bool one_group = f.is_null("n_group");
   e.groups = f.optional_count("n_group", assumed.groups).value_or(1);
   e.top_groups = f.optional_count("topk_group", assumed.top_groups).value_or(1);
+  if (one_group) e.top_groups = 1;
   e.normalises = f.flag("norm_topk_prob", assumed.normalises);
   if (e.per_token > e.experts) {
     f.error("num_experts_per_tok", "a token cannot visit more experts than there are");
@@ -58,12 +60,15 @@ void read_deepseek_experts(Fields& f, TransformerSpec& s, RouterKind router, con
   moe.name = "moe";
   moe.mlp.inner = 0;
   moe.experts = std::make_shared<const ExpertsSpec>(e);
+  // Of no shared experts the library keeps the last projection's bias.
+  if (e.shared.inner == 0 && e.shared.down_bias && !none_shared)
+    moe.extra.push_back({e.name + ".shared_experts.down_proj.bias", {s.hidden}});
   s.kinds.push_back(moe);
   for (std::size_t n = 0; n < s.pattern.size(); ++n)
     s.pattern[n] = types.empty() ? static_cast<Count>(n) >= first_dense : types[n] == "sparse";
   read_prediction(f, s, {"num_nextn_predict_layers", "num_mtp_layers"}, assumed.prediction, s.kinds.back());
-  f.ignore({"routed_scaling_factor", "moe_layer_freq", "output_router_logits",
-            "scoring_func", "ep_size", "seq_aux", "aux_loss_alpha", "router_aux_loss_coef"});
+  f.ignore({"routed_scaling_factor", "moe_layer_freq", "output_router_logits", "scoring_func", "ep_size", "seq_aux",
+            "aux_loss_alpha", "router_aux_loss_coef"});
 }
 
 // The ranks and sizes of latent attention instead of head_dim.
@@ -98,11 +103,7 @@ std::unique_ptr<Model> build_deepseek_v2(Fields& f) {
 }
 
 std::unique_ptr<Model> build_deepseek_v3(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 18432;
-  assumed.max_seq = 4096;
-  assumed.kv_heads = 128;
-  TransformerSpec s = read_llama_like(f, "deepseek_v3", assumed);
+  TransformerSpec s = read_llama_like(f, "deepseek_v3", {.inner = 18432, .max_seq = 4096, .kv_heads = 128});
   read_latent(f, s, 1536, 128, 128);
   read_deepseek_experts(f, s, RouterKind::sigmoid_groups, {256, 8, 2048, 1, 3, 8, 4, true, 1});
   return make_transformer(std::move(s));
@@ -110,55 +111,79 @@ std::unique_ptr<Model> build_deepseek_v3(Fields& f) {
 
 namespace {
 
-// DeepSeek V3.2's and GLM-5's choice of the keys a query sees: parameters counted, its small products not traced.
-void add_indexer(Fields& f, TransformerSpec& s, Count heads) {
-  const Count n = f.count("index_n_heads", heads), size = f.count("index_head_dim", 128);
-  f.ignore({"index_topk", "indexer_rope_interleave", "layer_types", "indexer_types"});
-  const AttentionSpec& a = s.kinds.front().attention;
-  const Count rank = a.latent->q_rank.value_or(s.hidden);
-  s.kinds.front().extra = {{"self_attn.indexer.wq_b.weight", {n * size, rank}},
-                           {"self_attn.indexer.wk.weight", {size, s.hidden}},
-                           {"self_attn.indexer.k_norm.weight", {size}},
-                           {"self_attn.indexer.k_norm.bias", {size}},
-                           {"self_attn.indexer.weights_proj.weight", {n, s.hidden}}};
+// DeepSeek V3.2's and GLM-5's choice of the keys a query sees.
+IndexerSpec read_indexer(Fields& f, Count heads, RotaryStyle rotary) {
+  IndexerSpec indexer;
+  indexer.heads = f.count("index_n_heads", heads);
+  indexer.size = f.count("index_head_dim", 128);
+  indexer.chosen = f.count("index_topk", 2048);
+  indexer.rotary = rotary;
+  f.ignore({"indexer_rope_interleave", "layer_types"});
+  return indexer;
 }
 
-std::unique_ptr<Model> build_indexed(Fields& f, std::string architecture, const LlamaDefaults& assumed, Count q_rank,
-                                     Count v_size, Count plain_size, Count index_heads,
-                                     const DeepseekDefaults& experts) {
-  TransformerSpec s = read_llama_like(f, std::move(architecture), assumed);
-  read_latent(f, s, q_rank, v_size, plain_size);
-  s.kinds.front().attention.always_masked = true;
+// GLM-5's layers that take the choice of an earlier one: by name, by a pattern of F and S, or at a regular distance.
+std::vector<bool> read_sharing(Fields& f, std::size_t layers) {
+  std::vector<std::string> types = f.texts("indexer_types");
+  const Value* pattern = f.raw("index_topk_pattern");
+  if (types.empty() && pattern && pattern->kind == Value::Kind::text)
+    for (const char letter : pattern->text) types.emplace_back(letter == 'S' ? "shared" : "full");
+  else if (types.empty() && pattern)
+    types = f.texts("index_topk_pattern");
+  const Count period = std::max<Count>(f.has("index_topk_freq") ? f.count_or_zero("index_topk_freq", 1) : 1, 1);
+  const Count offset = f.has("index_skip_topk_offset") ? f.count_or_zero("index_skip_topk_offset", 2) : 2;
+  if (!types.empty() && types.size() < layers) f.error("indexer_types", "must name as many layers as the model has");
+  std::vector<bool> shared(layers);
+  for (std::size_t n = 0; n < layers; ++n) {
+    const Count since = std::max<Count>(static_cast<Count>(n) - offset + 1, 0);
+    shared[n] = n < types.size() ? types[n] == "shared" : types.empty() && since % period != 0;
+  }
+  return shared;
+}
+
+// A second set of kinds, for the layers whose indexer is another's.
+void share_indexers(TransformerSpec& s, const std::vector<bool>& shared) {
+  if (std::find(shared.begin(), shared.end(), true) == shared.end()) return;
+  const std::size_t kinds = s.kinds.size();
+  for (std::size_t i = 0; i < kinds; ++i) {
+    s.kinds.push_back(s.kinds[i]);
+    s.kinds.back().attention.indexer->shared = true;
+  }
+  for (std::size_t n = 0; n < s.pattern.size(); ++n)
+    if (shared[n]) s.pattern[n] += static_cast<int>(kinds);
+}
+
+std::unique_ptr<Model> with_indexer(Fields& f, TransformerSpec s, const IndexerSpec& indexer,
+                                    const DeepseekDefaults& experts, const std::vector<bool>& shared) {
+  AttentionSpec& a = s.kinds.front().attention;
+  a.always_masked = true;
+  a.indexer = indexer;
   f.ignore("mlp_bias");  // the library's MLP has none whatever it says
-  add_indexer(f, s, index_heads);
   read_deepseek_experts(f, s, RouterKind::sigmoid_groups, experts);
+  share_indexers(s, shared);
   return make_transformer(std::move(s));
 }
 
 }  // namespace
 
 std::unique_ptr<Model> build_deepseek_v32(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 18432;
-  assumed.max_seq = 163840;
-  assumed.kv_heads = 128;
-  return build_indexed(f, "deepseek_v32", assumed, 1536, 128, 128, 64, {256, 8, 2048, 1, 3, 8, 4, true});
+  TransformerSpec s = read_llama_like(f, "deepseek_v32", {.inner = 18432, .max_seq = 163840, .kv_heads = 128});
+  read_latent(f, s, 1536, 128, 128);
+  const std::vector<bool> shared(s.pattern.size());
+  return with_indexer(f, std::move(s), read_indexer(f, 64, RotaryStyle::halves), {256, 8, 2048, 1, 3, 8, 4, true},
+                      shared);
 }
 
 std::unique_ptr<Model> build_glm_moe_dsa(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 12288;
-  assumed.max_seq = 202752;
-  assumed.kv_heads = 64;
-  return build_indexed(f, "glm_moe_dsa", assumed, 2048, 256, 192, 32, {256, 8, 2048, 1, 3, 1, 1, true});
+  TransformerSpec s = read_llama_like(f, "glm_moe_dsa", {.inner = 12288, .max_seq = 202752, .kv_heads = 64});
+  read_latent(f, s, 2048, 256, 192);
+  const std::vector<bool> shared = read_sharing(f, s.pattern.size());
+  return with_indexer(f, std::move(s), read_indexer(f, 32, RotaryStyle::regrouped), {256, 8, 2048, 1, 3, 1, 1, true},
+                      shared);
 }
 
 std::unique_ptr<Model> build_glm4_moe(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 10944;
-  assumed.max_seq = 131072;
-  assumed.kv_heads = 8;
-  TransformerSpec s = read_llama_like(f, "glm4_moe", assumed);
+  TransformerSpec s = read_llama_like(f, "glm4_moe", {.inner = 10944, .max_seq = 131072, .kv_heads = 8});
   AttentionSpec& a = s.kinds.front().attention;
   a.qkv_bias = f.flag("attention_bias", false);
   if (f.flag("use_qk_norm", false)) a.qk_norm = QkNorm::per_head;

@@ -54,12 +54,8 @@ std::vector<LayerType> layer_types(Fields& f, std::size_t layers) {
 }  // namespace
 
 std::unique_ptr<Model> build_deepseek_v4(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 0;
-  assumed.max_seq = 1048576;
-  assumed.kv_heads = 1;
-  assumed.head_size = 512;
-  TransformerSpec s = read_llama_like(f, "deepseek_v4", assumed);
+  TransformerSpec s =
+      read_llama_like(f, "deepseek_v4", {.inner = 0, .max_seq = 1048576, .kv_heads = 1, .head_size = 512});
   LayerSpec layer = s.kinds.front();
   AttentionSpec& a = layer.attention;
   const Count rank = f.count("q_lora_rank", 1024), groups = f.count("o_groups", 8),
@@ -108,26 +104,16 @@ std::unique_ptr<Model> build_deepseek_v4(Fields& f) {
   s.prediction.prefix = "mtp.";
   s.prediction.first_index = 0;
   s.prediction.last.name = "norm";
-  f.ignore({"hc_sinkhorn_iters",
-            "hc_eps",
-            "index_topk",
-            "mlp_layer_types",
-            "num_hash_layers",
-            "qk_rope_head_dim",
-            "scoring_func",
-            "swiglu_limit",
-            "norm_topk_prob",
-            "routed_scaling_factor",
-            "topk_method",
-            "attention_bias",
-            "n_shared_experts",
-            "expert_dtype",
-            "compress_rope_theta",
-            "compress_rates",
-            "output_router_logits",
-            "router_aux_loss_coef",
-            "router_jitter_noise",
-            "partial_rotary_factor"});
+  f.ignore({"hc_sinkhorn_iters",    "hc_eps",
+            "index_topk",           "mlp_layer_types",
+            "num_hash_layers",      "qk_rope_head_dim",
+            "scoring_func",         "swiglu_limit",
+            "norm_topk_prob",       "routed_scaling_factor",
+            "topk_method",          "attention_bias",
+            "n_shared_experts",     "expert_dtype",
+            "compress_rope_theta",  "compress_rates",
+            "output_router_logits", "router_aux_loss_coef",
+            "router_jitter_noise",  "partial_rotary_factor"});
   return make_transformer(std::move(s));
 }
 

@@ -33,7 +33,7 @@ std::unique_ptr<Model> build_gptj(Fields& f) {
   a.name = "attn";
   a.out_name = "out_proj";
   a.heads = a.kv_heads = f.count({"n_head", "num_attention_heads"}, 16);
-  check_heads(f, {"n_head", "num_attention_heads"}, "n_head", s.hidden, a.heads, a.heads, false);
+  check_heads(f, {"n_head", "num_attention_heads"}, "n_head", s.hidden, a.heads, a.heads, HeadSize::divides);
   a.qk_size = a.v_size = s.hidden / a.heads;
   const std::optional<Count> rotary = f.optional_count("rotary_dim", 64);
   a.rotary = {RotaryStyle::pairs_by_token, rotary.value_or(a.qk_size), rotary.has_value()};
@@ -73,7 +73,7 @@ std::unique_ptr<Model> build_gpt_neox(Fields& f) {
   a.qkv_form = QkvForm::heads_of_qkv;
   a.qkv_bias = a.out_bias = f.flag("attention_bias", true);
   a.heads = a.kv_heads = f.count("num_attention_heads", 64);
-  check_heads(f, "num_attention_heads", "num_attention_heads", s.hidden, a.heads, a.heads, false);
+  check_heads(f, "num_attention_heads", "num_attention_heads", s.hidden, a.heads, a.heads, HeadSize::divides);
   a.qk_size = a.v_size = s.hidden / a.heads;
   const double fraction = f.number("rotary_pct", 0.25);
   a.rotary = {RotaryStyle::halves, rotary_size(f, a.qk_size, fraction), true};

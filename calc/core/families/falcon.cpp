@@ -29,7 +29,7 @@ std::unique_ptr<Model> build_falcon(Fields& f) {
   a.heads = f.count({"num_attention_heads", "n_head"}, 71);
   const Count groups = f.optional_count({"num_kv_heads", "n_head_kv"}, std::nullopt).value_or(a.heads);
   a.kv_heads = new_decoder ? groups : one_kv_head ? 1 : a.heads;
-  check_heads(f, "num_attention_heads", "num_kv_heads", s.hidden, a.heads, a.kv_heads, false);
+  check_heads(f, "num_attention_heads", "num_kv_heads", s.hidden, a.heads, a.kv_heads, HeadSize::divides);
   a.qk_size = a.v_size = s.hidden / a.heads;
   a.qkv_form = new_decoder ? QkvForm::groups : one_kv_head ? QkvForm::one_kv_last : QkvForm::heads_select;
   a.qkv_bias = a.out_bias = biases;

@@ -35,22 +35,14 @@ void norm_both_sides(TransformerSpec& s) {
 }  // namespace
 
 std::unique_ptr<Model> build_gemma(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 24576;
-  assumed.max_seq = 8192;
-  assumed.kv_heads = 16;
-  TransformerSpec s = read_gemma(f, "gemma", assumed);
+  TransformerSpec s = read_gemma(f, "gemma", {.inner = 24576, .max_seq = 8192, .kv_heads = 16});
   f.ignore("hidden_activation");
   return make_transformer(std::move(s));
 }
 
 std::unique_ptr<Model> build_gemma2(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 9216;
-  assumed.max_seq = 8192;
-  assumed.kv_heads = 4;
-  assumed.activation_key = "hidden_activation";
-  TransformerSpec s = read_gemma(f, "gemma2", assumed);
+  TransformerSpec s =
+      read_gemma(f, "gemma2", {.inner = 9216, .max_seq = 8192, .kv_heads = 4, .activation_key = "hidden_activation"});
   f.ignore("hidden_act");
   norm_both_sides(s);
   AttentionSpec& a = s.kinds.front().attention;
@@ -63,12 +55,8 @@ std::unique_ptr<Model> build_gemma2(Fields& f) {
 }
 
 std::unique_ptr<Model> build_gemma3(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 9216;
-  assumed.max_seq = 131072;
-  assumed.kv_heads = 4;
-  assumed.activation_key = "hidden_activation";
-  TransformerSpec s = read_gemma(f, "gemma3_text", assumed);
+  TransformerSpec s = read_gemma(
+      f, "gemma3_text", {.inner = 9216, .max_seq = 131072, .kv_heads = 4, .activation_key = "hidden_activation"});
   f.ignore({"hidden_act", "attn_logit_softcapping"});
   norm_both_sides(s);
   AttentionSpec& a = s.kinds.front().attention;

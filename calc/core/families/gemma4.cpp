@@ -33,15 +33,14 @@ void add_experts(Fields& f, const TransformerSpec& s, LayerSpec& layer) {
 }  // namespace
 
 std::unique_ptr<Model> build_gemma4(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 9216;
-  assumed.max_seq = 131072;
-  assumed.kv_heads = 4;
-  assumed.head_size = 256;
-  assumed.tied = true;
-  assumed.activation = "gelu_pytorch_tanh";
-  assumed.activation_key = "hidden_activation";
-  TransformerSpec s = read_llama_like(f, "gemma4_text", assumed);
+  TransformerSpec s = read_llama_like(f, "gemma4_text",
+                                      {.inner = 9216,
+                                       .max_seq = 131072,
+                                       .kv_heads = 4,
+                                       .head_size = 256,
+                                       .tied = true,
+                                       .activation = "gelu_pytorch_tanh",
+                                       .activation_key = "hidden_activation"});
   set_norms(s, gemma_norm);
   s.embedding_multiplier = std::sqrt(static_cast<double>(s.hidden));
   s.logit_softcap = f.optional_number("final_logit_softcapping", std::nullopt);

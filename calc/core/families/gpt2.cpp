@@ -38,7 +38,7 @@ void read_gpt2_sizes(Fields& f, TransformerSpec& s) {
   s.hidden = f.count({"n_embd", "hidden_size"});
   a.heads = a.kv_heads = f.count({"n_head", "num_attention_heads"});
   a.qk_size = a.v_size = s.hidden / a.heads;
-  check_heads(f, {"n_head", "num_attention_heads"}, "n_head", s.hidden, a.heads, a.heads, false);
+  check_heads(f, {"n_head", "num_attention_heads"}, "n_head", s.hidden, a.heads, a.heads, HeadSize::divides);
   s.max_seq = s.positions = f.count({"n_positions", "max_position_embeddings"}, 1024);
   layer.mlp.inner = f.optional_count("n_inner", std::nullopt).value_or(4 * s.hidden);
   a.qkv_bias = a.out_bias = true;
@@ -108,7 +108,7 @@ std::unique_ptr<Model> build_gpt_neo(Fields& f) {
   s.hidden = f.count("hidden_size");
   a.heads = a.kv_heads = f.count({"num_heads", "num_attention_heads"}, 16);
   a.qk_size = a.v_size = s.hidden / a.heads;
-  check_heads(f, {"num_heads", "num_attention_heads"}, "num_heads", s.hidden, a.heads, a.heads, false);
+  check_heads(f, {"num_heads", "num_attention_heads"}, "num_heads", s.hidden, a.heads, a.heads, HeadSize::divides);
   s.max_seq = s.positions = f.count("max_position_embeddings", 2048);
   layer.mlp.inner = f.optional_count("intermediate_size", std::nullopt).value_or(4 * s.hidden);
   layer.mlp.activation = read_activation(f, "activation_function", "gelu_new");

@@ -38,11 +38,7 @@ MambaSpec read_mixer(Fields& f, Count hidden) {
 }  // namespace
 
 std::unique_ptr<Model> build_jamba(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 14336;
-  assumed.max_seq = 262144;
-  assumed.kv_heads = 8;
-  TransformerSpec s = read_llama_like(f, "jamba", assumed);
+  TransformerSpec s = read_llama_like(f, "jamba", {.inner = 14336, .max_seq = 262144, .kv_heads = 8});
   s.rotary_sizes.clear();
   s.final_norm.name = "final_layernorm";
   LayerSpec layer = s.kinds.front();

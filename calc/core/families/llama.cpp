@@ -8,7 +8,7 @@
 namespace llmcalc {
 
 std::unique_ptr<Model> build_llama(Fields& f) {
-  TransformerSpec s = read_llama_like(f, "llama", {});
+  TransformerSpec s = read_llama_like(f, "llama", {.sizing = HeadSize::divides});
   AttentionSpec& a = s.kinds.front().attention;
   a.qkv_bias = a.out_bias = f.flag("attention_bias", false);
   MlpSpec& m = s.kinds.front().mlp;
@@ -17,33 +17,20 @@ std::unique_ptr<Model> build_llama(Fields& f) {
 }
 
 std::unique_ptr<Model> build_mistral(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 14336;
-  assumed.max_seq = 131072;
-  assumed.kv_heads = 8;
-  TransformerSpec s = read_llama_like(f, "mistral", assumed);
+  TransformerSpec s = read_llama_like(f, "mistral", {.inner = 14336, .max_seq = 131072, .kv_heads = 8});
   s.kinds.front().attention.window = f.optional_count("sliding_window", 4096);
   return make_transformer(std::move(s));
 }
 
 std::unique_ptr<Model> build_qwen2(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 22016;
-  assumed.max_seq = 32768;
-  assumed.kv_heads = 32;
-  TransformerSpec s = read_llama_like(f, "qwen2", assumed);
+  TransformerSpec s = read_llama_like(f, "qwen2", {.inner = 22016, .max_seq = 32768, .kv_heads = 32});
   s.kinds.front().attention.qkv_bias = true;
   read_qwen_windows(f, s);
   return make_transformer(std::move(s));
 }
 
 std::unique_ptr<Model> build_qwen3(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 22016;
-  assumed.max_seq = 32768;
-  assumed.kv_heads = 32;
-  assumed.head_size = 128;
-  TransformerSpec s = read_llama_like(f, "qwen3", assumed);
+  TransformerSpec s = read_llama_like(f, "qwen3", {.inner = 22016, .max_seq = 32768, .kv_heads = 32, .head_size = 128});
   AttentionSpec& a = s.kinds.front().attention;
   a.qkv_bias = a.out_bias = f.flag("attention_bias", false);
   a.qk_norm = QkNorm::per_head;

@@ -9,12 +9,8 @@
 namespace llmcalc {
 
 std::unique_ptr<Model> build_llama4(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 8192;
-  assumed.max_seq = 131072;
-  assumed.kv_heads = 8;
-  assumed.head_size = 128;
-  TransformerSpec s = read_llama_like(f, "llama4_text", assumed);
+  TransformerSpec s =
+      read_llama_like(f, "llama4_text", {.inner = 8192, .max_seq = 131072, .kv_heads = 8, .head_size = 128});
   const std::size_t layers = s.pattern.size();
   LayerSpec global = s.kinds.front();
   AttentionSpec& a = global.attention;

@@ -18,12 +18,7 @@ std::unique_ptr<Model> build_granite(Fields& f) {
 }
 
 std::unique_ptr<Model> build_smollm3(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 11008;
-  assumed.max_seq = 32768;
-  assumed.kv_heads = 4;
-  assumed.tied = true;
-  TransformerSpec s = read_llama_like(f, "smollm3", assumed);
+  TransformerSpec s = read_llama_like(f, "smollm3", {.inner = 11008, .max_seq = 32768, .kv_heads = 4, .tied = true});
   LayerSpec& layer = s.kinds.front();
   layer.attention.qkv_bias = layer.attention.out_bias = f.flag("attention_bias", false);
   layer.mlp.up_bias = layer.mlp.down_bias = f.flag("mlp_bias", false);
@@ -46,11 +41,8 @@ std::unique_ptr<Model> build_smollm3(Fields& f) {
 }
 
 std::unique_ptr<Model> build_arcee(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 18432;
-  assumed.max_seq = 4096;
-  assumed.activation = "relu2";
-  TransformerSpec s = read_llama_like(f, "arcee", assumed);
+  TransformerSpec s = read_llama_like(
+      f, "arcee", {.inner = 18432, .max_seq = 4096, .activation = "relu2", .sizing = HeadSize::divides});
   LayerSpec& layer = s.kinds.front();
   layer.attention.qkv_bias = layer.attention.out_bias = f.flag("attention_bias", false);
   set_plain_mlp(layer.mlp, f.flag("mlp_bias", false), "up_proj", "down_proj");
@@ -58,11 +50,7 @@ std::unique_ptr<Model> build_arcee(Fields& f) {
 }
 
 std::unique_ptr<Model> build_apertus(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 14336;
-  assumed.max_seq = 65536;
-  assumed.activation = "xielu";
-  TransformerSpec s = read_llama_like(f, "apertus", assumed);
+  TransformerSpec s = read_llama_like(f, "apertus", {.inner = 14336, .max_seq = 65536, .activation = "xielu"});
   LayerSpec& layer = s.kinds.front();
   layer.attention.qkv_bias = layer.attention.out_bias = f.flag("attention_bias", false);
   layer.attention.qk_norm = QkNorm::per_head;
@@ -74,13 +62,8 @@ std::unique_ptr<Model> build_apertus(Fields& f) {
 }
 
 std::unique_ptr<Model> build_seed_oss(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 27648;
-  assumed.max_seq = 524288;
-  assumed.kv_heads = 8;
-  assumed.head_size = 128;
-  assumed.attention_dropout = 0.1;
-  TransformerSpec s = read_llama_like(f, "seed_oss", assumed);
+  TransformerSpec s = read_llama_like(
+      f, "seed_oss", {.inner = 27648, .max_seq = 524288, .kv_heads = 8, .head_size = 128, .attention_dropout = 0.1});
   LayerSpec& layer = s.kinds.front();
   layer.attention.qkv_bias = f.flag("attention_bias", true);
   layer.attention.out_bias = f.flag("attention_out_bias", false);
@@ -90,13 +73,8 @@ std::unique_ptr<Model> build_seed_oss(Fields& f) {
 }
 
 std::unique_ptr<Model> build_ernie4_5(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 3072;
-  assumed.max_seq = 131072;
-  assumed.kv_heads = 2;
-  assumed.head_size = 128;
-  assumed.tied = true;
-  TransformerSpec s = read_llama_like(f, "ernie4_5", assumed);
+  TransformerSpec s =
+      read_llama_like(f, "ernie4_5", {.inner = 3072, .max_seq = 131072, .kv_heads = 2, .head_size = 128, .tied = true});
   LayerSpec& layer = s.kinds.front();
   const bool biases = f.flag("use_bias", false);
   layer.attention.qkv_bias = layer.attention.out_bias = layer.mlp.up_bias = layer.mlp.down_bias = biases;
@@ -108,12 +86,8 @@ std::unique_ptr<Model> build_ernie4_5(Fields& f) {
 namespace {
 
 TransformerSpec read_glm(Fields& f, std::string architecture) {
-  LlamaDefaults assumed;
-  assumed.inner = 13696;
-  assumed.max_seq = 131072;
-  assumed.kv_heads = 2;
-  assumed.head_size = 128;
-  TransformerSpec s = read_llama_like(f, std::move(architecture), assumed);
+  TransformerSpec s =
+      read_llama_like(f, std::move(architecture), {.inner = 13696, .max_seq = 131072, .kv_heads = 2, .head_size = 128});
   LayerSpec& layer = s.kinds.front();
   layer.attention.qkv_bias = f.flag("attention_bias", true);
   layer.attention.rotary.style = RotaryStyle::pairs;

@@ -63,11 +63,7 @@ void place_qwen_experts(Fields& f, TransformerSpec& s, const ExpertsSpec& e) {
 }  // namespace
 
 std::unique_ptr<Model> build_mixtral(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 14336;
-  assumed.max_seq = 131072;
-  assumed.kv_heads = 8;
-  TransformerSpec s = read_llama_like(f, "mixtral", assumed);
+  TransformerSpec s = read_llama_like(f, "mixtral", {.inner = 14336, .max_seq = 131072, .kv_heads = 8});
   const MlpSpec mlp = s.kinds.front().mlp;
   s.kinds.front().attention.window = f.optional_count("sliding_window", std::nullopt);
   ExpertsSpec e =
@@ -78,10 +74,7 @@ std::unique_ptr<Model> build_mixtral(Fields& f) {
 }
 
 std::unique_ptr<Model> build_olmoe(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 2048;
-  assumed.max_seq = 4096;
-  TransformerSpec s = read_llama_like(f, "olmoe", assumed);
+  TransformerSpec s = read_llama_like(f, "olmoe", {.inner = 2048, .max_seq = 4096});
   AttentionSpec& a = s.kinds.front().attention;
   const MlpSpec mlp = s.kinds.front().mlp;
   a.qkv_bias = a.out_bias = f.flag("attention_bias", false);
@@ -96,11 +89,7 @@ std::unique_ptr<Model> build_olmoe(Fields& f) {
 }
 
 std::unique_ptr<Model> build_qwen2_moe(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 5632;
-  assumed.max_seq = 32768;
-  assumed.kv_heads = 16;
-  TransformerSpec s = read_llama_like(f, "qwen2_moe", assumed);
+  TransformerSpec s = read_llama_like(f, "qwen2_moe", {.inner = 5632, .max_seq = 32768, .kv_heads = 16});
   s.kinds.front().attention.qkv_bias = f.flag("qkv_bias", true);
   read_qwen_windows(f, s);
   ExpertsSpec e = read_experts(f, {"num_experts", "num_local_experts"}, 60, "num_experts_per_tok", 4,
@@ -117,11 +106,7 @@ std::unique_ptr<Model> build_qwen2_moe(Fields& f) {
 }
 
 std::unique_ptr<Model> build_qwen3_moe(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 6144;
-  assumed.max_seq = 32768;
-  assumed.kv_heads = 4;
-  TransformerSpec s = read_llama_like(f, "qwen3_moe", assumed);
+  TransformerSpec s = read_llama_like(f, "qwen3_moe", {.inner = 6144, .max_seq = 32768, .kv_heads = 4});
   AttentionSpec& a = s.kinds.front().attention;
   a.qkv_bias = a.out_bias = f.flag("attention_bias", false);
   a.qk_norm = QkNorm::per_head;
@@ -137,12 +122,8 @@ std::unique_ptr<Model> build_qwen3_moe(Fields& f) {
 }
 
 std::unique_ptr<Model> build_minimax_m2(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 1536;
-  assumed.max_seq = 196608;
-  assumed.kv_heads = 8;
-  assumed.head_size = 128;
-  TransformerSpec s = read_llama_like(f, "minimax_m2", assumed);
+  TransformerSpec s =
+      read_llama_like(f, "minimax_m2", {.inner = 1536, .max_seq = 196608, .kv_heads = 8, .head_size = 128});
   AttentionSpec& a = s.kinds.front().attention;
   const MlpSpec mlp = s.kinds.front().mlp;
   a.qk_norm = QkNorm::all_heads;
@@ -161,12 +142,7 @@ std::unique_ptr<Model> build_minimax_m2(Fields& f) {
 }
 
 std::unique_ptr<Model> build_gpt_oss(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 2880;
-  assumed.max_seq = 131072;
-  assumed.kv_heads = 8;
-  assumed.head_size = 64;
-  TransformerSpec s = read_llama_like(f, "gpt_oss", assumed);
+  TransformerSpec s = read_llama_like(f, "gpt_oss", {.inner = 2880, .max_seq = 131072, .kv_heads = 8, .head_size = 64});
   AttentionSpec& a = s.kinds.front().attention;
   const MlpSpec mlp = s.kinds.front().mlp;
   a.qkv_bias = a.out_bias = f.flag("attention_bias", true);
@@ -206,11 +182,7 @@ std::unique_ptr<Model> build_granitemoe(Fields& f) {
 }
 
 std::unique_ptr<Model> build_phimoe(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 6400;
-  assumed.max_seq = 131072;
-  assumed.kv_heads = 8;
-  TransformerSpec s = read_llama_like(f, "phimoe", assumed);
+  TransformerSpec s = read_llama_like(f, "phimoe", {.inner = 6400, .max_seq = 131072, .kv_heads = 8});
   set_norms(s, {NormKind::layer, true, true});
   LayerSpec& layer = s.kinds.front();
   const MlpSpec mlp = layer.mlp;
@@ -222,19 +194,16 @@ std::unique_ptr<Model> build_phimoe(Fields& f) {
   e.router_name = "router";
   e.router = RouterKind::sampled;
   if (e.per_token != 2)
-    f.warning("num_experts_per_tok", "this family's sampler chooses two experts; the library cannot run another number");
+    f.warning("num_experts_per_tok",
+              "this family's sampler chooses two experts; the library cannot run another number");
   f.ignore("original_max_position_embeddings");
   set_experts(s, e);
   return make_transformer(std::move(s));
 }
 
 std::unique_ptr<Model> build_ernie4_5_moe(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 12288;
-  assumed.max_seq = 131072;
-  assumed.kv_heads = 4;
-  assumed.tied = true;
-  TransformerSpec s = read_llama_like(f, "ernie4_5_moe", assumed);
+  TransformerSpec s =
+      read_llama_like(f, "ernie4_5_moe", {.inner = 12288, .max_seq = 131072, .kv_heads = 4, .tied = true});
   LayerSpec& layer = s.kinds.front();
   const bool biases = f.flag("use_bias", false);
   layer.attention.qkv_bias = layer.attention.out_bias = layer.mlp.up_bias = layer.mlp.down_bias = biases;

@@ -107,7 +107,7 @@ std::unique_ptr<Model> build_nemotron_h(Fields& f) {
   a.kv_heads = f.optional_count("num_key_value_heads", 8).value_or(a.heads);
   a.qk_size = a.v_size = f.count("head_dim", 128);
   a.dropout = f.number("attention_dropout", 0);
-  check_heads(f, "num_attention_heads", "num_key_value_heads", s.hidden, a.heads, a.kv_heads, true);
+  check_heads(f, "num_attention_heads", "num_key_value_heads", s.hidden, a.heads, a.kv_heads, HeadSize::apart);
   MlpSpec plain;
   plain.name = "mixer";
   plain.inner = f.count("intermediate_size", 21504);
@@ -129,8 +129,8 @@ std::unique_ptr<Model> build_nemotron_h(Fields& f) {
   for (const int part : {mamba, attention, mlp, experts})
     s.kinds.push_back(layer_of(part, part != experts || has_experts));
   read_prediction(f, s, {"num_nextn_predict_layers", "num_mtp_layers"}, 0, layer);
-  const std::vector<int> behind = read_parts(
-      f, {"mtp_hybrid_override_pattern", "mtp_layers_block_type", {"full_attention", "moe"}});
+  const std::vector<int> behind =
+      read_parts(f, {"mtp_hybrid_override_pattern", "mtp_layers_block_type", {"full_attention", "moe"}});
   if (s.prediction.depths > 0) {
     s.prediction.layers.clear();
     for (const int part : behind) s.prediction.layers.push_back(layer_of(part, true));

@@ -33,7 +33,7 @@ std::unique_ptr<Model> build_opt(Fields& f) {
   a.qkv_bias = a.out_bias = biases;
   a.scales_q = true;
   a.heads = a.kv_heads = f.count("num_attention_heads", 12);
-  check_heads(f, "num_attention_heads", "num_attention_heads", s.hidden, a.heads, a.heads, false);
+  check_heads(f, "num_attention_heads", "num_attention_heads", s.hidden, a.heads, a.heads, HeadSize::divides);
   a.qk_size = a.v_size = s.hidden / a.heads;
   a.dropout = f.number("attention_dropout", 0);
   a.out_dropout = layer.mlp.dropout = f.number("dropout", 0.1);

@@ -11,10 +11,7 @@ const NormSpec layer_norm{NormKind::layer, true, true};
 }  // namespace
 
 std::unique_ptr<Model> build_phi(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 8192;
-  assumed.activation = "gelu_new";
-  TransformerSpec s = read_llama_like(f, "phi", assumed);
+  TransformerSpec s = read_llama_like(f, "phi", {.inner = 8192, .activation = "gelu_new"});
   LayerSpec& layer = s.kinds.front();
   layer.form = BlockForm::parallel;
   layer.before_mlp = {};
@@ -39,10 +36,7 @@ std::unique_ptr<Model> build_phi(Fields& f) {
 }
 
 std::unique_ptr<Model> build_phi3(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 8192;
-  assumed.max_seq = 4096;
-  TransformerSpec s = read_llama_like(f, "phi3", assumed);
+  TransformerSpec s = read_llama_like(f, "phi3", {.inner = 8192, .max_seq = 4096});
   LayerSpec& layer = s.kinds.front();
   layer.attention.qkv_form = QkvForm::slices;
   layer.attention.out_dropout = layer.mlp.dropout = f.number("resid_pdrop", 0);
@@ -54,11 +48,7 @@ std::unique_ptr<Model> build_phi3(Fields& f) {
 }
 
 std::unique_ptr<Model> build_stablelm(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 6912;
-  assumed.max_seq = 4096;
-  assumed.kv_heads = 32;
-  TransformerSpec s = read_llama_like(f, "stablelm", assumed);
+  TransformerSpec s = read_llama_like(f, "stablelm", {.inner = 6912, .max_seq = 4096, .kv_heads = 32});
   set_norms(s, layer_norm);
   LayerSpec& layer = s.kinds.front();
   AttentionSpec& a = layer.attention;
@@ -80,13 +70,9 @@ std::unique_ptr<Model> build_stablelm(Fields& f) {
 }
 
 std::unique_ptr<Model> build_starcoder2(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 12288;
-  assumed.max_seq = 4096;
-  assumed.kv_heads = 2;
-  assumed.activation = "gelu_pytorch_tanh";
-  assumed.tied = true;
-  TransformerSpec s = read_llama_like(f, "starcoder2", assumed);
+  TransformerSpec s = read_llama_like(
+      f, "starcoder2",
+      {.inner = 12288, .max_seq = 4096, .kv_heads = 2, .tied = true, .activation = "gelu_pytorch_tanh"});
   set_norms(s, layer_norm);
   LayerSpec& layer = s.kinds.front();
   const bool biases = f.flag("use_bias", true);
@@ -100,11 +86,7 @@ std::unique_ptr<Model> build_starcoder2(Fields& f) {
 }
 
 std::unique_ptr<Model> build_nemotron(Fields& f) {
-  LlamaDefaults assumed;
-  assumed.inner = 24576;
-  assumed.max_seq = 4096;
-  assumed.activation = "relu2";
-  TransformerSpec s = read_llama_like(f, "nemotron", assumed);
+  TransformerSpec s = read_llama_like(f, "nemotron", {.inner = 24576, .max_seq = 4096, .activation = "relu2"});
   set_norms(s, {NormKind::layer_plus_one, true, true});
   LayerSpec& layer = s.kinds.front();
   layer.attention.qkv_bias = layer.attention.out_bias = f.flag("attention_bias", false);

@@ -29,7 +29,7 @@ void read_attention(Fields& f, TransformerSpec& s, AttentionSpec& a) {
   const std::optional<Count> head_size = f.optional_count("head_size", std::nullopt);
   a.qk_size = head_size.value_or(s.hidden / a.heads);
   a.v_size = f.count("value_size", std::max<Count>(a.qk_size, 1));
-  check_heads(f, "heads", "kv_heads", s.hidden, a.heads, a.kv_heads, head_size.has_value());
+  check_heads(f, "heads", "kv_heads", s.hidden, a.heads, a.kv_heads, head_size ? HeadSize::apart : HeadSize::divides);
   a.qkv_bias = f.flag("qkv_bias", false);
   a.out_bias = f.flag("out_bias", false);
   a.window = f.optional_count("window", std::nullopt);

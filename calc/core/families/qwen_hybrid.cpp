@@ -77,12 +77,8 @@ std::vector<bool> read_expert_layers(Fields& f, std::size_t layers, bool all) {
 }
 
 std::unique_ptr<Model> build_hybrid(Fields& f, const char* architecture, const Defaults& assumed) {
-  LlamaDefaults llama;
-  llama.inner = assumed.inner;
-  llama.max_seq = 32768;
-  llama.kv_heads = assumed.kv_heads;
-  llama.head_size = 256;
-  TransformerSpec s = read_llama_like(f, architecture, llama);
+  TransformerSpec s = read_llama_like(
+      f, architecture, {.inner = assumed.inner, .max_seq = 32768, .kv_heads = assumed.kv_heads, .head_size = 256});
   AttentionSpec& a = s.kinds.front().attention;
   a.qkv_bias = a.out_bias = f.flag("attention_bias", false);
   a.qk_norm = QkNorm::per_head;

@@ -41,7 +41,7 @@ std::unique_ptr<Model> build_recurrent_gemma(Fields& f) {
   a.heads = f.count("num_attention_heads", 10);
   a.kv_heads = f.optional_count("num_key_value_heads", std::nullopt).value_or(a.heads);
   a.qk_size = a.v_size = s.hidden / a.heads;
-  check_heads(f, "num_attention_heads", "num_key_value_heads", s.hidden, a.heads, a.kv_heads, false);
+  check_heads(f, "num_attention_heads", "num_key_value_heads", s.hidden, a.heads, a.kv_heads, HeadSize::divides);
   a.qkv_bias = f.flag("attention_bias", false);
   a.out_bias = true;
   a.dropout = f.number("attention_dropout", 0);

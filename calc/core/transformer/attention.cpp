@@ -152,14 +152,16 @@ class Projection {
 };
 
 // Latent attention: q, k and v by way of low ranks; a part of each q head, and one part shared by all k heads, turn.
-Qkv latent(Trace& t, const AttentionSpec& a, const AttentionWeights& w, const Tensor& x, const Shared& shared) {
+// `q_latent` receives q's low-rank form, where it has one.
+Qkv latent(Trace& t, const AttentionSpec& a, const AttentionWeights& w, const Tensor& x, const Shared& shared,
+           Tensor& q_latent) {
   const LatentSpec& l = *a.latent;
   const Count batch = x.size(0), length = x.size(1);
   Tensor q;
   if (l.q_rank) {
     q = run_linear(t, "q_a_proj", a.linear, w.q_down, x);
-    q = run_norm(t, "q_a_layernorm", l.norm, w.q_down_norm, q);
-    q = run_linear(t, "q_b_proj", a.linear, w.q_up, q);
+    q_latent = run_norm(t, "q_a_layernorm", l.norm, w.q_down_norm, q);
+    q = run_linear(t, "q_b_proj", a.linear, w.q_up, q_latent);
   } else {
     q = run_linear(t, "q_proj", a.linear, w.q, x);
   }
@@ -212,7 +214,10 @@ Tensor run_attention(Trace& t, const Job& job, const AttentionSpec& a, const Att
                      const AttentionTraits& traits, const Tensor& x, const Shared& shared, const Tensor& mask,
                      Tensor& probabilities) {
   const Trace::Scope scope(t, a.name);
-  Qkv qkv = a.latent ? latent(t, a, w, x, shared) : a.low_rank ? low_rank(t, a, w, x) : Projection(t, a, w, x).run();
+  Tensor q_latent;
+  Qkv qkv = a.latent     ? latent(t, a, w, x, shared, q_latent)
+            : a.low_rank ? low_rank(t, a, w, x)
+                         : Projection(t, a, w, x).run();
   if (!a.latent && a.rotary.style != RotaryStyle::none) {
     const Trace::Scope rotary(t, "rotary");
     apply_rotary(t, a.rotary, shared.rotary[a.rotary_table], qkv.q, qkv.k);
@@ -224,6 +229,9 @@ Tensor run_attention(Trace& t, const Job& job, const AttentionSpec& a, const Att
   if (a.tunes_temperature)
     qkv.q = cast(t, mul(t, qkv.q, constant(t, DType::float32, {1, 1, x.size(1), 1})), qkv.q.dtype);
   AttentionExtras extras{mask, shared.alibi, {}, x.dtype};
+  if (a.indexer)
+    extras.mask = chosen_keys(t, a, w, x, q_latent.defined() ? q_latent : x, shared, score_pairs(job, traits), mask);
+  q_latent = {};
   if (a.scores.sinks) extras.sinks = t.parameter(w.sinks);
   Attended mixed = attend(t, job, traits, a.scores, qkv.q, qkv.k, qkv.v, extras, job.rate(a.dropout));
   const Tensor gate = qkv.gate;

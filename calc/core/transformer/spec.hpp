@@ -58,6 +58,15 @@ struct LowRankSpec {
   NormSpec norm;
 };
 
+// A choice of the keys that each query sees, made by small heads of its own (DeepSeek V3.2).
+struct IndexerSpec {
+  Count heads = 0, size = 0;
+  Count chosen = 0;     // keys for a query
+  bool shared = false;  // takes the choice of an earlier layer
+  RotaryStyle rotary = RotaryStyle::halves;
+  NormSpec norm{NormKind::layer, true, true};
+};
+
 enum class QkNorm : unsigned char {
   none,
   per_head,        // one weight of the head's size
@@ -95,6 +104,7 @@ struct AttentionSpec {
   double dropout = 0, out_dropout = 0;
   std::optional<LatentSpec> latent;
   std::optional<LowRankSpec> low_rank;
+  std::optional<IndexerSpec> indexer;  // with latent attention
 };
 
 struct MlpSpec {
@@ -153,8 +163,8 @@ struct LayerSpec {
   double residual_dropout = 0;
 };
 
-// Multi-token prediction: layers behind the last one, each for one token further. A depth joins the embedding of the next
-// token and the hidden state, each behind a norm, by a projection, and runs layers of the model's own kinds; the
+// Multi-token prediction: layers behind the last one, each for one token further. A depth joins the embedding of the
+// next token and the hidden state, each behind a norm, by a projection, and runs layers of the model's own kinds; the
 // embedding and the head are the model's.
 struct PredictionSpec {
   Count depths = 0;               // how many tokens further; 0: the configuration states none

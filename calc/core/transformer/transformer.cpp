@@ -140,8 +140,8 @@ Shared Transformer::share_among(Trace& t, const Job& job, const Tensor& hidden, 
       return kind.has_attention && kind.attention.rotary_table == i && kind.attention.rotary.style != RotaryStyle::none;
     });
     shared.rotary.push_back(user == kinds.end() ? RotaryTables()
-                                                      : rotary_tables(t, user->attention.rotary.style, job.seq,
-                                                                      spec_.rotary_sizes[i], hidden.dtype));
+                                                : rotary_tables(t, user->attention.rotary.style, job.seq,
+                                                                spec_.rotary_sizes[i], hidden.dtype));
   }
   return shared;
 }

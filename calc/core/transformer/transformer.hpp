@@ -46,6 +46,9 @@ Tensor run_linear(Trace& t, std::string_view name, LinearForm form, const Linear
 Tensor run_attention(Trace& t, const Job& job, const AttentionSpec& spec, const AttentionWeights& weights,
                      const AttentionTraits& traits, const Tensor& x, const Shared& shared, const Tensor& mask,
                      Tensor& probabilities);
+// The mask of a layer that chooses its keys (indexer.cpp); `q_latent` is q's low-rank form.
+Tensor chosen_keys(Trace& t, const AttentionSpec& spec, const AttentionWeights& weights, const Tensor& x,
+                   const Tensor& q_latent, const Shared& shared, const ScorePairs& pairs, const Tensor& mask);
 Tensor run_mlp(Trace& t, const Job& job, const MlpSpec& spec, const MlpWeights& weights, const Tensor& x);
 Tensor run_experts(Trace& t, const Job& job, const ExpertsSpec& spec, const ExpertsWeights& weights, const Tensor& x);
 

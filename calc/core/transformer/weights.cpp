@@ -154,6 +154,15 @@ class Registrar {
                     latent.down_bias);
     w.kv_down_norm = add_norm(prefix + "kv_a_layernorm", latent.norm, {latent.kv_rank});
     w.kv_up = add(a.linear, prefix + "kv_b_proj", latent.kv_rank, a.heads * (latent.plain_size + a.v_size), false);
+    if (a.indexer && !a.indexer->shared) add_indexer(w, a, latent.q_rank.value_or(spec_.hidden), prefix + "indexer.");
+  }
+
+  void add_indexer(AttentionWeights& w, const AttentionSpec& a, Count rank, const std::string& prefix) {
+    const IndexerSpec& indexer = *a.indexer;
+    w.index_q = add(a.linear, prefix + "wq_b", rank, indexer.heads * indexer.size, false);
+    w.index_k = add(a.linear, prefix + "wk", spec_.hidden, indexer.size, false);
+    w.index_k_norm = add_norm(prefix + "k_norm", indexer.norm, {indexer.size});
+    w.index_weights = add(a.linear, prefix + "weights_proj", spec_.hidden, indexer.heads, false);
   }
 
   void add_qk_norms(AttentionWeights& w, const AttentionSpec& a, const std::string& prefix) {

@@ -18,6 +18,8 @@ struct AttentionWeights {
   std::vector<NormWeights> q_head_norms, k_head_norms;
   LinearWeights q_down, q_up, kv_down, kv_up;  // latent attention
   NormWeights q_down_norm, kv_down_norm;
+  LinearWeights index_q, index_k, index_weights;  // of the indexer
+  NormWeights index_k_norm;
   ParameterId sinks = -1;
   LinearWeights out_down;  // before `out`, in groups (DeepSeek V4)
 };
