@@ -19,6 +19,8 @@
 #include "kernels/backends.hpp"
 #include "kernels/campaign.hpp"
 #include "kernels/replay/backend.hpp"
+#include "kernels/replay/recorder.hpp"
+#include "kernels/transfer_fit.hpp"
 #include "read/load.hpp"
 #include "report/measure.hpp"
 
@@ -160,6 +162,18 @@ Effort effort_from(const Arguments& arguments) {
   return arguments.has("quick") ? Effort::quick : arguments.has("full") ? Effort::full : Effort::usual;
 }
 
+// 0: not asked for.
+double sustained_seconds(const Arguments& arguments) {
+  const std::optional<std::string> given = arguments.get("sustained");
+  if (!given) return 0;
+  constexpr double least = 2, most = 3600;  // a burst needs some samples, and nobody waits longer
+  const Parsed<Seconds> parsed = parse_duration(*given);
+  if (!parsed) throw Error(Exit::bad_input, "--sustained: " + parsed.message, "a time, such as 30s");
+  if (!((*parsed).value() >= least && (*parsed).value() <= most))
+    throw Error(Exit::bad_input, "--sustained: " + *given + " is not from 2 s to 1 h", "--sustained 30s");
+  return (*parsed).value();
+}
+
 void write(const report::Measured& measured, Output& output) {
   switch (output.format) {
     case Format::json: output.out = report::measure_json(measured).dump(); break;
@@ -173,10 +187,14 @@ Exit run(const Arguments& arguments, Output& output) {
   if (arguments.has("list-backends")) return list_backends(output);
   const Effort effort = effort_from(arguments);
   const std::vector<std::string> only = only_names(arguments);
-  const std::unique_ptr<Backend> backend = chosen_backend(arguments);
-  const DeviceInfo info = backend->info();
-  const StepToMeasure step = step_to_measure(arguments, *backend, info, output);
-  const Plan plan = make_plan(info, effort, only, step.operations);
+  const double sustained = sustained_seconds(arguments);
+  const std::unique_ptr<Backend> chosen = chosen_backend(arguments);
+  replay::Recorder recorder(*chosen);
+  Backend& backend = recorder;
+  const DeviceInfo info = backend.info();
+  const StepToMeasure step = step_to_measure(arguments, backend, info, output);
+  Plan plan = make_plan(info, effort, only, step.operations);
+  plan.sustained = sustained;
   const std::string file = arguments.get("out").value_or(default_file(info.name));
 
   report::Measured measured;
@@ -194,6 +212,7 @@ Exit run(const Arguments& arguments, Output& output) {
   if (!step.job.empty()) measured.method["step"] = step.job;
   const auto profile_of = [&](const std::vector<MeasuredWorkload>& found) {
     measured.workloads = found;
+    measured.transfers = transfers_of(found);
     const MeasuredCeilings best = ceilings(found);
     measured.peak = best.peak;
     measured.bandwidth = best.bandwidth;
@@ -203,11 +222,17 @@ Exit run(const Arguments& arguments, Output& output) {
   const std::vector<MeasuredWorkload> known =
       arguments.has("resume") ? resumed(file, info.name) : std::vector<MeasuredWorkload>{};
   require_writable(file, profile_of(known));
+  const std::optional<std::string> recording = arguments.get("record");
+  if (recording) require_writable(*recording, recorder.text());
   catch_stop_signals();
   CampaignHooks hooks;
   hooks.before = show_progress;
-  hooks.after = [&](const Campaign& so_far) { replace_file(file, profile_of(so_far.found)); };
-  const Campaign campaign = run_campaign(*backend, info, plan, known, stop_requested, hooks);
+  const auto save = [&](const Campaign& so_far) {
+    replace_file(file, profile_of(so_far.found));
+    if (recording) replace_file(*recording, recorder.text());
+  };
+  hooks.after = save;
+  const Campaign campaign = run_campaign(backend, info, plan, known, stop_requested, hooks);
   end_progress();
 
   if (campaign.found.empty()) {
@@ -215,7 +240,7 @@ Exit run(const Arguments& arguments, Output& output) {
     throw Error(campaign.interrupted ? Exit::measurement_failed : Exit::not_available,
                 "nothing could be measured" + why);
   }
-  replace_file(file, profile_of(campaign.found));
+  save(campaign);
   measured.left_out = campaign.left_out;
   measured.expected = expectations(measured);
   write(measured, output);
@@ -271,7 +296,12 @@ Command measure_command() {
        .help = "at most 10 s on a processor, 20 s on a GPU; noisy values are marked, exit 0",
        .group = how},
       {.name = "full", .help = "at most 5 min", .group = how},
+      {.name = "sustained",
+       .value = "TIME",
+       .help = "then run the fastest product and pass so long each: burst and sustained rates apart",
+       .group = how},
       {.name = "out", .value = "FILE", .help = "the profile", .shown_default = "measured-<device>.yaml", .group = how},
+      {.name = "record", .value = "FILE", .help = "keep the raw samples, for --backend replay:FILE", .group = how},
       {.name = "resume", .help = "go on with what FILE already holds", .group = how},
       {.name = "allow-noisy", .help = "exit 0 even when a workload never settled", .group = how},
   };

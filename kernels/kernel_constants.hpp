@@ -5,6 +5,8 @@ namespace llmcalc {
 
 constexpr float scale_factor = 0.75F;  // scale and triad
 constexpr float write_value = 0.5F;    // write, and what a stream fills with
+// A chain of multiply-adds: x becomes factor * x + summand. Near enough to 1 that a missing link shows after hundreds.
+constexpr float chain_factor = 0.999F, chain_summand = 1e-3F;
 constexpr float adam_beta1 = 0.9F, adam_beta2 = 0.999F, adam_rate = 1e-3F, adam_epsilon = 1e-8F, adam_decay = 0.01F;
 constexpr float norm_epsilon = 1e-6F;
 // The state AdamW starts from when its step is checked.

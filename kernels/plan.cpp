@@ -111,14 +111,24 @@ void add_more_memory(Maker& maker, bool gpu) {
     maker.add_cached(memory_workload(Kernel::copy, DType::float32, size));
 }
 
-void add_transfers(Maker& maker) {
-  constexpr Count smallest = 1 << 10, largest = 1 << 30;
-  const Count factor = maker.full() ? 4 : 32;
+// The library's own copy, and over the link: 1 KiB to 1 GiB, for latency and rate.
+void add_transfers(Maker& maker, bool gpu) {
+  constexpr Count smallest = 1 << 10, largest = 1 << 30, hurried = 1 << 25, float_bytes = 4;
+  const Count factor = maker.full() ? 4 : maker.quick() ? 32 : 8;
+  for (Count bytes = smallest; bytes <= (maker.quick() && !gpu ? hurried : largest); bytes *= factor)
+    maker.add(memory_workload(Kernel::memory_copy, DType::float32, bytes / float_bytes));
+  if (!gpu) return;
   for (Kernel direction : {Kernel::host_to_device, Kernel::device_to_host, Kernel::both_directions}) {
-    for (Count bytes = smallest; bytes <= largest; bytes *= factor) {
+    for (Count bytes = smallest; bytes <= largest; bytes *= factor)
       maker.add(transfer_workload(direction, bytes, ""), {"pinned", "pageable"});
-    }
   }
+}
+
+// From one multiply-add an element, bound by memory, to so many that arithmetic is all there is: the measured roof.
+void add_intensities(Maker& maker, bool gpu) {
+  const Count most = gpu ? 1024 : 256, factor = maker.quick() ? 4 : 2;
+  for (Count rounds = 1; rounds <= most; rounds *= factor)
+    maker.add(intensity_workload(memory_elements(maker, gpu), rounds));
 }
 
 // Squares, and shapes off the square: these calibrate an estimate; a model's own shapes test it.
@@ -143,14 +153,22 @@ void add_matmuls(Maker& maker, bool gpu) {
   const std::vector<std::string> library =
       gpu ? std::vector<std::string>{"cublaslt", "cublaslt-best"} : std::vector<std::string>{"openblas", "vectorised"};
   for (DType dtype : dtypes) {
+    // In fp8, the library takes operands whose rows and columns both lie along k, and no others.
+    const bool fp8 = dtype == DType::float8_e4m3fn;
+    const std::string layout = fp8 ? "NT" : "NN";
     for (Count size : squares) {
       // Without one square nothing can be predicted.
       const double latest = maker.latest;
       if (size == squares.front() && dtype == dtypes.front()) maker.latest = 1;
-      maker.add(matmul_workload(dtype, size, size, size), library);
+      maker.add(matmul_workload(dtype, size, size, size, 1, layout), library);
       maker.latest = latest;
     }
-    for (const Shape& s : sweep) maker.add(matmul_workload(dtype, s.m, s.n, s.k), library);
+    for (const Shape& s : sweep) maker.add(matmul_workload(dtype, s.m, s.n, s.k, 1, layout), library);
+    // As a step's products find their operands: forward through a stored (out, in) weight, and the weight's gradient.
+    const Count side = gpu ? 4096 : 512;
+    if (!fp8) {
+      for (const char* turned : {"NT", "TN"}) maker.add(matmul_workload(dtype, side, side, side, 1, turned), library);
+    }
     if (gpu && dtype == DType::float32) {
       for (Count size : squares) {
         Workload w = matmul_workload(dtype, size, size, size);
@@ -196,7 +214,8 @@ Plan make_plan(const DeviceInfo& info, Effort effort, const std::vector<std::str
   constexpr double calibration_share = 0.35;
   if (maker.quick() && !step.empty()) maker.latest = calibration_share;
   if (!gpu) maker.add(diagnostic(Kernel::peak, peak_rounds));
-  maker.add(diagnostic(Kernel::launch, 0));
+  maker.add(diagnostic(Kernel::launch, 0),
+            gpu ? std::vector<std::string>{"queued", "graph", "waited for"} : std::vector<std::string>{""});
   add_main_memory(maker, gpu);
   add_matmuls(maker, gpu);
   maker.latest = 1;
@@ -214,8 +233,9 @@ Plan make_plan(const DeviceInfo& info, Effort effort, const std::vector<std::str
     maker.add(operation);
   }
   add_more_memory(maker, gpu);
+  add_intensities(maker, gpu);
   add_ladder(maker, gpu);
-  if (gpu) add_transfers(maker);
+  add_transfers(maker, gpu);
   switch (effort) {
     case Effort::quick: maker.plan.seconds = (gpu ? gpu_quick : cpu_quick) * (info.busy ? when_busy : 1); break;
     case Effort::usual: maker.plan.seconds = usual_seconds; break;

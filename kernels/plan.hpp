@@ -21,6 +21,8 @@ struct Group {
 struct Plan {
   std::vector<Group> groups;
   double seconds = 0;  // all of it may take so long; what comes too late is left out, and said so
+  // Then what was fastest runs on and on for so long each: burst and sustained rates. 0: not.
+  double sustained = 0;
 };
 
 // `step`: the operations of a model's step; those first that tell most about it for the time they take. `only`: names

@@ -28,13 +28,19 @@ double pass_reference(Kernel kernel, const float* x, const float* y, Count colum
   const auto b = [&] { return static_cast<double>(y[i]); };
   switch (kernel) {
     case Kernel::write: return static_cast<double>(write_value);
-    case Kernel::copy: return a();
+    case Kernel::copy:
+    case Kernel::memory_copy: return a();
     case Kernel::scale: return static_cast<double>(scale_factor) * a();
     case Kernel::add: return a() + b();
     case Kernel::triad: return a() + static_cast<double>(scale_factor) * b();
     case Kernel::gated_activation: return a() / (1 + std::exp(-a())) * b();
     default: return row_reference(x, columns, i, kernel == Kernel::softmax);
   }
+}
+
+double chain_reference(double x, Count rounds) {
+  for (Count i = 0; i < rounds; ++i) x = static_cast<double>(chain_factor) * x + static_cast<double>(chain_summand);
+  return x;
 }
 
 double adamw_reference(double g, int which) {

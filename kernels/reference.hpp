@@ -8,6 +8,9 @@ namespace llmcalc {
 // Element i of the output from inputs x and (where the kernel has two) y; `columns` is the length of a row.
 double pass_reference(Kernel kernel, const float* x, const float* y, Count columns, Count i);
 
+// x after `rounds` links of a chain.
+double chain_reference(double x, Count rounds);
+
 // The parameter (0), first (1) or second moment (2) after one first step from the state of kernel_constants.hpp.
 double adamw_reference(double gradient, int which);
 

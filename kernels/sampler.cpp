@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "core/diagnostics.hpp"
@@ -20,12 +21,18 @@ using Clock = std::chrono::steady_clock;
 constexpr double bytes_tolerance = 0.01;
 // More of the budget than this is not spent on warming up.
 constexpr double warm_up_share = 0.25;
+// Of a long run: samples of at least so many seconds, after so long a rest; its burst ends after so much of it.
+constexpr double sustained_sample = 0.01, idle_before_burst = 0.5, burst_seconds = 1, burst_share = 0.1;
+
+struct Samples {
+  std::vector<double> wall, cpu;  // seconds of one run each
+  Count disturbed = 0;
+};
 
 struct Arm {
   std::unique_ptr<Task> task;
   Count repeats = 1;
-  std::vector<double> wall, cpu;
-  Count disturbed = 0;
+  Samples samples;
   std::string problem;
 };
 
@@ -40,9 +47,9 @@ bool sample(Backend& backend, Arm& arm, double& spent) {
     return false;
   }
   spent += timing.seconds;
-  arm.wall.push_back(timing.seconds * scale);
-  arm.cpu.push_back(timing.cpu_seconds * scale);
-  arm.disturbed += timing.disturbed;
+  arm.samples.wall.push_back(timing.seconds * scale);
+  arm.samples.cpu.push_back(timing.cpu_seconds * scale);
+  arm.samples.disturbed += timing.disturbed;
   return true;
 }
 
@@ -52,30 +59,51 @@ void warm_up(Backend& backend, Arm& arm, const Limits& limits, double share_of_b
   for (Count i = 0; i < limits.warm_up && arm.problem.empty(); ++i) {
     if (i > 0 && spent > share_of_budget) break;
     if (!sample(backend, arm, spent)) return;
-    const double last = arm.wall.back() / static_cast<double>(arm.task->workload.portion);
+    const double last = arm.samples.wall.back() / static_cast<double>(arm.task->workload.portion);
     arm.repeats = std::max<Count>(1, static_cast<Count>(std::ceil(limits.shortest_sample / last)));
   }
-  arm.wall.clear();
-  arm.cpu.clear();
-  arm.disturbed = 0;
+  arm.samples = {};
+}
+
+// Prepared and warm; else why it cannot be measured.
+std::string make_ready(Backend& backend, Arm& arm, const Workload& workload, const Limits& limits, double share) {
+  std::string why_not = backend.supports(workload);
+  if (!why_not.empty()) return why_not;
+  try {
+    arm.task = backend.prepare(workload);
+    warm_up(backend, arm, limits, share);
+  } catch (const Error& error) {
+    if (error.exit() != Exit::not_available) throw;
+    arm.task.reset();
+    why_not = error.diagnostics().front().message;
+  } catch (const std::bad_alloc&) {
+    arm.task.reset();
+    why_not = "not enough memory";
+  }
+  return why_not;
 }
 
 bool settled(const Arm& arm, const Limits& limits) {
-  return static_cast<Count>(arm.wall.size()) >= limits.fewest && summarise(arm.wall).half_width < limits.target;
+  const std::vector<double>& wall = arm.samples.wall;
+  return static_cast<Count>(wall.size()) >= limits.fewest && summarise(wall).half_width < limits.target;
 }
 
 std::string state_of(const DeviceInfo& info, const Task& task) {
-  if (task.workload.kernel == Kernel::launch || task.workload.kernel == Kernel::peak) return "";
+  const Kernel kernel = task.workload.kernel;
+  if (kernel == Kernel::launch || kernel == Kernel::peak || is_transfer(kernel)) return "";
   if (!task.workload.cold) return "cached";
   return task.footprint >= cold_caches * info.last_level_cache ? "cold" : "cached";
 }
 
-MeasuredWorkload record_of(const DeviceInfo& info, const Arm& arm, const Limits& limits, std::string stop) {
-  const Workload& w = arm.task->workload;
+MeasuredWorkload record_of(const DeviceInfo& info, const Task& task, const Samples& samples, const Limits& limits,
+                           std::string stop) {
+  const Workload& w = task.workload;
   MeasuredWorkload r;
   r.workload = w.name;
   r.dtype = dtype_key(w);
   r.variant = w.variant;
+  r.layout = layout_of(w);
+  r.span = w.span;
   r.op = w.op;
   r.operation = w.operation;
   r.times = w.times;
@@ -87,21 +115,22 @@ MeasuredWorkload record_of(const DeviceInfo& info, const Arm& arm, const Limits&
   } else if (w.op.empty()) {
     r.dimensions = {{"elements", w.elements}};
     if (w.columns > 0) r.dimensions["columns"] = w.columns;
+    if (w.rounds > 0) r.dimensions["rounds"] = w.rounds;
   }
   if (!w.op.empty()) {
     r.dimensions["read"] = w.read.value();
     r.dimensions["written"] = w.written.value();
   }
-  r.state = state_of(info, *arm.task);
-  const Summary wall = summarise(arm.wall);
+  r.state = state_of(info, task);
+  const Summary wall = summarise(samples.wall);
   r.samples = static_cast<Count>(wall.count);
   r.minimum = Seconds(wall.minimum);
   r.p5 = Seconds(wall.p5);
   r.median = Seconds(wall.median);
   r.p95 = Seconds(wall.p95);
   r.noise = std::isfinite(wall.half_width) ? wall.half_width : 1;
-  r.cpu_median = Seconds(summarise(arm.cpu).median);
-  r.disturbed = arm.disturbed;
+  r.cpu_median = Seconds(summarise(samples.cpu).median);
+  r.disturbed = samples.disturbed;
   r.stop = std::move(stop);
   r.noisy = !(r.noise < limits.target) || static_cast<Count>(wall.count) < limits.fewest;
   if (std::abs(wall.drift) > drift_limit && std::abs(wall.drift) > 2 * r.noise) {
@@ -141,7 +170,7 @@ void verify(Backend& backend, const DeviceInfo& info, Arm& arm, MeasuredWorkload
 
 std::string impossible(const DeviceInfo& info, const Workload& w, const std::string& state, double seconds) {
   const double flops = w.flops.as_double() / seconds, bytes = w.bytes().as_double() / seconds;
-  const bool counts_flops = w.kernel == Kernel::matmul || w.kernel == Kernel::peak;
+  const bool counts_flops = w.kernel == Kernel::matmul || w.kernel == Kernel::peak || w.kernel == Kernel::intensity;
   if (counts_flops && info.most_flops && flops > possible_margin * info.most_flops->value())
     return "faster than possible: " + format_rate(FlopsPerSecond(flops)) + " where the processor's most is " +
            format_rate(*info.most_flops);
@@ -158,20 +187,9 @@ std::vector<Outcome> measure_group(Backend& backend, const DeviceInfo& info, con
   std::vector<Arm> arms(variants.size());
   const Clock::time_point start = Clock::now();
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    outcomes.push_back({variants[i], backend.supports(variants[i]), {}, {}});
-    if (!outcomes[i].skipped.empty()) continue;
-    try {
-      arms[i].task = backend.prepare(variants[i]);
-      const double share = warm_up_share * limits.seconds / static_cast<double>(variants.size());
-      warm_up(backend, arms[i], limits, share);
-    } catch (const Error& error) {
-      if (error.exit() != Exit::not_available) throw;
-      arms[i].task.reset();
-      outcomes[i].skipped = error.diagnostics().front().message;
-    } catch (const std::bad_alloc&) {
-      arms[i].task.reset();
-      outcomes[i].skipped = "not enough memory";
-    }
+    outcomes.push_back({variants[i], "", {}, {}});
+    const double share = warm_up_share * limits.seconds / static_cast<double>(variants.size());
+    outcomes[i].skipped = make_ready(backend, arms[i], variants[i], limits, share);
   }
 
   // Recorded samples take no time of their own, so what they say they took counts as well.
@@ -193,14 +211,57 @@ std::vector<Outcome> measure_group(Backend& backend, const DeviceInfo& info, con
 
   for (std::size_t i = 0; i < arms.size(); ++i) {
     if (!arms[i].task) continue;
-    if (arms[i].wall.empty() && arms[i].problem.empty()) arms[i].problem = "interrupted";
+    if (arms[i].samples.wall.empty() && arms[i].problem.empty()) arms[i].problem = "interrupted";
     if (stop) {
       outcomes[i].skipped = "interrupted";
       continue;
     }
-    outcomes[i].record = record_of(info, arms[i], limits, settled(arms[i], limits) ? "settled" : why);
+    outcomes[i].record =
+        record_of(info, *arms[i].task, arms[i].samples, limits, settled(arms[i], limits) ? "settled" : why);
     verify(backend, info, arms[i], outcomes[i].record);
-    outcomes[i].samples = std::move(arms[i].wall);
+    outcomes[i].samples = std::move(arms[i].samples.wall);
+  }
+  return outcomes;
+}
+
+std::vector<Outcome> measure_sustained(Backend& backend, const DeviceInfo& info, const Workload& workload,
+                                       const Limits& limits, double seconds, const std::atomic<bool>& stop) {
+  Limits long_samples = limits;
+  long_samples.shortest_sample = sustained_sample;
+  long_samples.warm_up = 1;  // loads what is loaded on first use; more would take the burst away
+  Arm arm;
+  std::vector<Outcome> outcomes(2);
+  for (Outcome& outcome : outcomes) outcome.workload = workload;
+  outcomes[0].workload.span = "burst";
+  outcomes[1].workload.span = "sustained";
+  const std::string why_not = make_ready(backend, arm, outcomes[1].workload, long_samples, seconds);
+  if (why_not.empty()) std::this_thread::sleep_for(std::chrono::duration<double>(idle_before_burst));
+  std::vector<double> begun;  // seconds after the start
+  const Clock::time_point start = Clock::now();
+  double spent = 0;
+  for (double now = 0; why_not.empty() && arm.problem.empty() && !stop && now < seconds;
+       now = std::max(spent, since(start))) {
+    begun.push_back(now);
+    sample(backend, arm, spent);
+  }
+  const double first_end = std::min(burst_seconds, burst_share * seconds), last_begin = seconds / 2;
+  for (std::size_t which = 0; which < outcomes.size(); ++which) {
+    Outcome& outcome = outcomes[which];
+    outcome.skipped = stop ? "interrupted" : why_not;
+    if (!outcome.skipped.empty()) continue;
+    Samples part;
+    for (std::size_t i = 0; i < arm.samples.wall.size(); ++i) {
+      if (which == 0 ? begun[i] >= first_end : begun[i] < last_begin) continue;
+      part.wall.push_back(arm.samples.wall[i]);
+      part.cpu.push_back(arm.samples.cpu[i]);
+    }
+    arm.task->workload.span = outcome.workload.span;
+    outcome.record =
+        record_of(info, *arm.task, part, limits,
+                  which == 0 ? "the first " + format_time(Seconds(first_end))
+                             : "from " + format_time(Seconds(last_begin)) + " to " + format_time(Seconds(seconds)));
+    verify(backend, info, arm, outcome.record);
+    outcome.samples = std::move(part.wall);
   }
   return outcomes;
 }

@@ -37,6 +37,11 @@ constexpr Count cold_caches = 4;
 std::vector<Outcome> measure_group(Backend& backend, const DeviceInfo& info, const std::vector<Workload>& variants,
                                    const Limits& limits, const std::atomic<bool>& stop);
 
+// The same one over and over for so many seconds: two outcomes, the burst (its first second, or tenth) and what it
+// sustains (its second half). Power and heat set in after seconds.
+std::vector<Outcome> measure_sustained(Backend& backend, const DeviceInfo& info, const Workload& workload,
+                                       const Limits& limits, double seconds, const std::atomic<bool>& stop);
+
 // For one run of a sample that took `seconds`: empty, or why that cannot be.
 std::string impossible(const DeviceInfo& info, const Workload& workload, const std::string& state, double seconds);
 

@@ -28,6 +28,20 @@ Verification failed(std::string problem, double limit) {
 
 void judge(Verification& result) { result.passed = result.error <= result.limit; }
 
+// Matrix (rows, length of x) times x, in the order it lies in.
+std::vector<double> times(const Matrix& matrix, const std::vector<double>& x, Count rows) {
+  const Count columns = static_cast<Count>(x.size());
+  std::vector<double> y(static_cast<std::size_t>(rows));
+  const bool by_columns = matrix.column > matrix.row;
+  for (Count outer = 0; outer < (by_columns ? columns : rows); ++outer) {
+    for (Count inner = 0; inner < (by_columns ? rows : columns); ++inner) {
+      const Count i = by_columns ? inner : outer, j = by_columns ? outer : inner;
+      y[static_cast<std::size_t>(i)] += static_cast<double>(matrix.at(i, j)) * x[static_cast<std::size_t>(j)];
+    }
+  }
+  return y;
+}
+
 // max(a, b) that keeps a NaN once there is one.
 double worse(double a, double b) { return !(b <= a) ? b : a; }
 
@@ -43,24 +57,20 @@ double error_limit(DType dtype) {
   }
 }
 
-Verification verify_product(const float* a, const float* b, const float* c, Count m, Count n, Count k, double limit) {
+Verification verify_product(Matrix a, Matrix b, const float* c, Count m, Count n, Count k, double limit) {
   Verification result;
   result.limit = limit;
-  std::vector<double> bx(static_cast<std::size_t>(k));
-  for (Count p = 0; p < k; ++p) {
-    double sum = 0;
-    for (Count j = 0; j < n; ++j) sum += static_cast<double>(b[p * n + j]) * sign_of(j);
-    bx[static_cast<std::size_t>(p)] = sum;
-  }
-  const double size = root_mean_square(a, m * k) * root_mean_square(b, k * n) *
+  std::vector<double> signs;
+  for (Count j = 0; j < n; ++j) signs.push_back(sign_of(j));
+  const std::vector<double> want = times(a, times(b, signs, k), m);
+  const double size = root_mean_square(a.data, m * k) * root_mean_square(b.data, k * n) *
                       std::sqrt(static_cast<double>(k) * static_cast<double>(n));
   for (Count i = 0; i < m; ++i) {
-    double got = 0, want = 0;
-    for (Count j = 0; j < n; ++j) got += static_cast<double>(c[i * n + j]) * sign_of(j);
-    for (Count p = 0; p < k; ++p) want += static_cast<double>(a[i * k + p]) * bx[static_cast<std::size_t>(p)];
+    double got = 0;
+    for (Count j = 0; j < n; ++j) got += static_cast<double>(c[i * n + j]) * signs[static_cast<std::size_t>(j)];
     if (!std::isfinite(got))
       return failed("row " + std::to_string(i) + " of the product holds NaN: never written, or wrong", limit);
-    result.error = worse(result.error, std::abs(got - want) / size);
+    result.error = worse(result.error, std::abs(got - want[static_cast<std::size_t>(i)]) / size);
   }
   judge(result);
   return result;

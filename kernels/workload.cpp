@@ -16,11 +16,10 @@
 namespace llmcalc {
 namespace {
 
-constexpr std::array<std::string_view, 17> kernel_names{
-    "read",           "write",          "copy",    "scale",    "add",
-    "triad",          "adamw",          "softmax", "rms_norm", "gated_activation",
-    "stream",         "matmul",         "peak",    "launch",   "host_to_device",
-    "device_to_host", "both_directions"};
+constexpr std::array<std::string_view, 19> kernel_names{
+    "read",  "write",   "copy",           "memcpy",           "scale",          "add",    "triad",
+    "adamw", "softmax", "rms_norm",       "gated_activation", "intensity",      "stream", "matmul",
+    "peak",  "launch",  "host_to_device", "device_to_host",   "both_directions"};
 
 // Leaves of the given shapes on a tape of their own; what is launched there has the engine's FLOPs and bytes.
 Trace tape_with(DType dtype, std::initializer_list<Dims> shapes) {
@@ -53,11 +52,16 @@ void trace_memory_operation(Workload& w, Kernel kernel) {
   const Tensor a = t.parameter(0), b = t.parameter(1);
   switch (kernel) {
     case Kernel::write: constant(t, w.dtype, shape); break;
-    case Kernel::copy: copy(t, a); break;
+    case Kernel::copy:
+    case Kernel::memory_copy: copy(t, a); break;
     case Kernel::scale: mul(t, a, 0.5); break;
     case Kernel::add: add(t, a, b); break;
     case Kernel::triad: {  // a + s * b in one kernel
       pointwise(t, Op::add, {&a, &b}, 2);
+      break;
+    }
+    case Kernel::intensity: {
+      pointwise(t, Op::add, {&a}, 2 * w.rounds);
       break;
     }
     case Kernel::softmax: softmax(t, a); break;
@@ -123,6 +127,13 @@ std::string_view name_of(Kernel kernel) { return kernel_names[static_cast<std::s
 
 bool is_transfer(Kernel kernel) { return kernel >= Kernel::host_to_device; }
 
+bool is_transfer(const std::string& workload) {
+  for (Kernel kernel : {Kernel::memory_copy, Kernel::host_to_device, Kernel::device_to_host, Kernel::both_directions}) {
+    if (workload == name_of(kernel)) return true;
+  }
+  return false;
+}
+
 std::string dtype_key(const Workload& w) {
   switch (w.dtype) {
     case DType::float64: return "fp64";
@@ -134,16 +145,32 @@ std::string dtype_key(const Workload& w) {
   }
 }
 
+std::string layout_of(const Workload& w) {
+  if (w.kernel != Kernel::matmul) return "";
+  return std::string(w.a_turned ? "T" : "N") + (w.b_turned ? "T" : "N");
+}
+
+DType product_output(DType operands) { return operands == DType::float8_e4m3fn ? DType::bfloat16 : operands; }
+
+namespace {
+
+// Row by row, and whatever else is usual, goes without saying.
+std::string said(const std::string& layout) { return layout.empty() || layout == "NN" ? "" : " " + layout; }
+
+}  // namespace
+
 std::string key_of(const Workload& w) {
   std::string key = w.name + " " + dtype_key(w) + " " + w.variant;
   if (!w.op.empty())
     key += " " + w.op + " in " + std::to_string(w.read.value()) + " out " + std::to_string(w.written.value());
   if (w.kernel == Kernel::matmul) {
     for (Count size : {w.batch, w.m, w.n, w.k}) key += "," + std::to_string(size);
+    key += said(layout_of(w));
   } else if (w.op.empty()) {
     key += "," + std::to_string(w.elements);
-    if (w.columns > 0) key += "," + std::to_string(w.columns);
+    for (Count more : {w.columns, w.rounds}) key += more > 0 ? "," + std::to_string(more) : "";
   }
+  if (!w.span.empty()) key += " " + w.span;
   return key + (w.cold ? " cold" : "");
 }
 
@@ -157,10 +184,12 @@ std::string key_of(const MeasuredWorkload& m) {
     key += " " + m.op + " in " + std::to_string(size("read", 0)) + " out " + std::to_string(size("written", 0));
   if (size("m", 0) > 0) {
     for (Count one : {size("batch", 1), size("m", 0), size("n", 0), size("k", 0)}) key += "," + std::to_string(one);
+    key += said(m.layout);
   } else if (m.op.empty()) {
     key += "," + std::to_string(size("elements", 0));
-    if (size("columns", 0) > 0) key += "," + std::to_string(size("columns", 0));
+    for (Count more : {size("columns", 0), size("rounds", 0)}) key += more > 0 ? "," + std::to_string(more) : "";
   }
+  if (!m.span.empty()) key += " " + m.span;
   return key + (m.state == "cold" ? " cold" : "");
 }
 
@@ -175,7 +204,17 @@ Workload memory_workload(Kernel kernel, DType dtype, Count elements, Count colum
   return w;
 }
 
-Workload matmul_workload(DType dtype, Count m, Count n, Count k, Count batch) {
+Workload intensity_workload(Count elements, Count rounds) {
+  Workload w;
+  w.name = name_of(Kernel::intensity);
+  w.kernel = Kernel::intensity;
+  w.elements = elements;
+  w.rounds = rounds;
+  trace_memory_operation(w, Kernel::intensity);
+  return w;
+}
+
+Workload matmul_workload(DType dtype, Count m, Count n, Count k, Count batch, const std::string& layout) {
   Workload w;
   w.name = "matmul";
   w.kernel = Kernel::matmul;
@@ -185,9 +224,12 @@ Workload matmul_workload(DType dtype, Count m, Count n, Count k, Count batch) {
   w.n = n;
   w.k = k;
   w.elements = batch * m * n;
+  w.a_turned = layout[0] == 'T';
+  w.b_turned = layout[1] == 'T';
   Trace t = tape_with(dtype, {Dims{batch, m, k}, Dims{batch, k, n}});
   bmm(t, t.parameter(0), t.parameter(1));
   take_costs(t, w);
+  w.written = size_of(product_output(dtype)) * w.elements;
   return w;
 }
 
@@ -198,6 +240,7 @@ Workload transfer_workload(Kernel direction, Count bytes, const std::string& mem
   w.dtype = DType::uint8;
   w.variant = memory;
   w.elements = bytes;
+  w.cold = false;  // it crosses a link, whatever caches hold
   // The payload leaves one memory and enters the other.
   w.read = w.written = Bytes(bytes) * (direction == Kernel::both_directions ? 2 : 1);
   return w;
@@ -222,6 +265,8 @@ Workload step_workload(const Launch& launch, const std::string& where, Count tim
     w.m = launch.m;
     w.n = launch.n;
     w.k = launch.k;
+    w.a_turned = launch.a_turned;
+    w.b_turned = launch.b_turned;
     w.elements = w.batch * w.m * w.n;
     return w;
   }

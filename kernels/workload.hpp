@@ -16,6 +16,7 @@ enum class Kernel : unsigned char {
   read,
   write,
   copy,
+  memory_copy,  // the library's own: memcpy
   scale,
   add,
   triad,
@@ -23,6 +24,7 @@ enum class Kernel : unsigned char {
   softmax,
   rms_norm,
   gated_activation,
+  intensity,  // a chain of multiply-adds on every element: from bound by memory to bound by arithmetic
   // any operation of a model's step that only moves data, by the bytes it reads and writes
   stream,
   matmul,
@@ -35,7 +37,9 @@ enum class Kernel : unsigned char {
 };
 
 std::string_view name_of(Kernel kernel);
-bool is_transfer(Kernel kernel);
+bool is_transfer(Kernel kernel);  // between the host's memory and a device's
+// By its name in a profile: those, and the library's copy.
+bool is_transfer(const std::string& workload);
 
 struct Workload {
   std::string name;  // as the profile calls it: matmul, copy, ... ; an operation's own name in a model's step
@@ -43,29 +47,39 @@ struct Workload {
   std::string variant;  // which code: plain, non-temporal, openblas, ... ; empty: the backend's best
   DType dtype = DType::float32;
   bool tf32 = false;
-  Count batch = 1, m = 0, n = 0, k = 0;  // matmul: C (m, n) = A (m, k) x B (k, n), row by row
-  Count elements = 0;                    // of the output, or of what is read where there is none
-  Count columns = 0;                     // softmax, rms_norm: length of a row
-  bool transcendental = false;           // stream: every output takes an exponential
+  Count batch = 1, m = 0, n = 0, k = 0;     // matmul: C (m, n) = A (m, k) x B (k, n)
+  bool a_turned = false, b_turned = false;  // that operand lies column by column
+  Count elements = 0;                       // of the output, or of what is read where there is none
+  Count columns = 0;                        // softmax, rms_norm: length of a row
+  Count rounds = 0;                         // intensity: multiply-adds on an element
+  bool transcendental = false;              // stream: every output takes an exponential
   Flops flops;
   Bytes read, written;
   bool cold = true;  // nothing it touches may be in a cache
+  std::string span;  // as in MeasuredWorkload
   std::string op;    // of a model's step, as in MeasuredWorkload
   std::string operation;
   Count times = 1, portion = 1;
 
   Bytes bytes() const { return read + written; }
+  // Counted once, as those count who copy.
+  Bytes payload() const { return Bytes(bytes().value() / 2); }
 };
 
 // The short name profiles use: fp32, tf32, bf16, ...
 std::string dtype_key(const Workload& workload);
+// How a product's operands lie, as in MeasuredWorkload; empty for what is no product.
+std::string layout_of(const Workload& workload);
+// What a product of this format is written in: bfloat16 for fp8, as torch._scaled_mm has it.
+DType product_output(DType operands);
 // What tells two workloads apart, as one line of text.
 std::string key_of(const Workload& workload);
 std::string key_of(const MeasuredWorkload& measured);
 
 // The harness's own workloads. Each traces the engine's operation of that kind and takes its FLOPs and bytes.
 Workload memory_workload(Kernel kernel, DType dtype, Count elements, Count columns = 0);
-Workload matmul_workload(DType dtype, Count m, Count n, Count k, Count batch = 1);
+Workload matmul_workload(DType dtype, Count m, Count n, Count k, Count batch = 1, const std::string& layout = "NN");
+Workload intensity_workload(Count elements, Count rounds);
 Workload transfer_workload(Kernel direction, Count bytes, const std::string& memory);
 
 // One distinct operation of a model's step. `row` is the length of the rows a softmax or norm works on.

@@ -1,11 +1,17 @@
 // Every kernel of the CPU backend, on every vector unit this machine has, at awkward sizes; what workloads count.
+#include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include "catch.hpp"
 #include "kernels/cpu/backend.hpp"
 #include "kernels/cpu/openblas.hpp"
 #include "kernels/plan.hpp"
+#include "kernels/reference.hpp"
 #include "kernels/sampler.hpp"
+#include "kernels/small_floats.hpp"
+#include "kernels/verify.hpp"
+#include "tests/support/rows.hpp"
 
 using namespace llmcalc;
 
@@ -42,12 +48,13 @@ TEST_CASE("Kernels over memory compute what they should") {
   for (std::size_t table = 0; table < cpu::kernel_tables().size(); ++table) {
     INFO(cpu::kernel_tables()[table].name);
     cpu::CpuBackend backend({}, table, Bytes(1 << 16));
-    for (Kernel kernel : {Kernel::read, Kernel::write, Kernel::copy, Kernel::scale, Kernel::add, Kernel::triad,
-                          Kernel::adamw, Kernel::gated_activation}) {
+    for (Kernel kernel : {Kernel::read, Kernel::write, Kernel::copy, Kernel::memory_copy, Kernel::scale, Kernel::add,
+                          Kernel::triad, Kernel::adamw, Kernel::gated_activation}) {
       for (Count elements : {Count{1}, Count{37}, Count{4099}, Count{1 << 16}}) {
         Workload w = memory_workload(kernel, DType::float32, elements);
         check_one(backend, w);
-        const bool stores = kernel != Kernel::read && kernel != Kernel::adamw && kernel != Kernel::gated_activation;
+        const bool stores = kernel != Kernel::read && kernel != Kernel::adamw && kernel != Kernel::gated_activation &&
+                            kernel != Kernel::memory_copy;
         w.variant = "non-temporal";
         if (stores) check_one(backend, w);
       }
@@ -57,6 +64,25 @@ TEST_CASE("Kernels over memory compute what they should") {
         check_one(backend, memory_workload(kernel, DType::float32, 5 * columns, columns));
     }
   }
+}
+
+TEST_CASE("Chains of multiply-adds, from one link to a thousand") {
+  for (std::size_t table = 0; table < cpu::kernel_tables().size(); ++table) {
+    INFO(cpu::kernel_tables()[table].name);
+    cpu::CpuBackend backend({}, table, Bytes(1 << 16));
+    for (Count rounds : {Count{1}, Count{3}, Count{1000}}) {
+      for (Count elements : {Count{1}, Count{97}, Count{4099}}) {
+        Workload w = intensity_workload(elements, rounds);
+        for (const char* variant : {"plain", "non-temporal", ""}) {
+          w.variant = variant;
+          check_one(backend, w);
+        }
+      }
+    }
+  }
+  // A missing link must show: the thousandth still moves x by 0.0007, seven times what rounding is allowed.
+  CHECK(std::abs(chain_reference(-1, 1000) - chain_reference(-1, 999)) > 5 * error_limit(DType::float32));
+  CHECK(chain_reference(-1, 1) == Approx(-0.998));
 }
 
 TEST_CASE("Streams of any number of bytes in and out") {
@@ -86,9 +112,11 @@ TEST_CASE("Products compute what they should, at every rung and any shape") {
     for (const Shape& s : {Shape{1, 1, 1, 1}, Shape{1, 7, 5, 3}, Shape{1, 97, 131, 300}, Shape{1, 8, 48, 256},
                            Shape{3, 33, 65, 17}, Shape{1, 1, 200, 64}}) {
       for (const char* variant : {"plain", "blocked", "vectorised", "openblas", ""}) {
-        Workload w = matmul_workload(DType::float32, s.m, s.n, s.k, s.batch);
-        w.variant = variant;
-        check_one(backend, w);
+        for (const char* layout : {"NN", "NT", "TN", "TT"}) {
+          Workload w = matmul_workload(DType::float32, s.m, s.n, s.k, s.batch, layout);
+          w.variant = variant;
+          check_one(backend, w);
+        }
       }
     }
   }
@@ -110,6 +138,12 @@ TEST_CASE("FLOPs and bytes come from the engine's operations") {
   CHECK(bytes(Kernel::triad) == Bytes(12000));
   CHECK(bytes(Kernel::softmax) == Bytes(8000));
   CHECK(bytes(Kernel::gated_activation) == Bytes(12000));
+  CHECK(bytes(Kernel::memory_copy) == Bytes(8000));
+  // Seven multiply-adds on each of 1000 elements, which are read and written.
+  CHECK(intensity_workload(1000, 7).flops == Flops(14000));
+  CHECK(intensity_workload(1000, 7).bytes() == Bytes(8000));
+  // fp8 operands, and what torch._scaled_mm writes is bfloat16.
+  CHECK(matmul_workload(DType::float8_e4m3fn, 16, 32, 48).bytes() == Bytes(16 * 48 + 48 * 32 + 2 * 16 * 32));
   // p, m, v and the gradient read; p, m, v written.
   CHECK(bytes(Kernel::adamw) == Bytes(28000));
 }
@@ -121,6 +155,29 @@ TEST_CASE("What the CPU backend cannot do, it says") {
   Workload w = matmul_workload(DType::float32, 8, 8, 8);
   w.variant = "nobody's";
   CHECK_FALSE(backend.supports(w).empty());
+}
+
+TEST_CASE("Small number formats read back") {
+  // Every pattern, as PyTorch reads it.
+  int seen = 0;
+  for (const test::Row& row : test::rows("fp8_values.tsv")) {
+    const auto bits = static_cast<std::uint8_t>(std::stoul(row.text("pattern"), nullptr, 16));
+    const double want = std::strtod(row.text("float8_e4m3fn").c_str(), nullptr);
+    const double got = static_cast<double>(from_e4m3(bits));
+    INFO(row.text("pattern"));
+    CHECK((std::isnan(want) ? std::isnan(got) : got == want));
+    ++seen;
+  }
+  CHECK(seen == 256);
+  // IEEE 754: 1, -2, the largest, the smallest subnormal, infinity, NaN.
+  CHECK(from_half(0x3c00) == 1.0F);
+  CHECK(from_half(0xc000) == -2.0F);
+  CHECK(from_half(0x7bff) == 65504.0F);
+  CHECK(from_half(0x0001) == 5.9604644775390625e-8F);
+  CHECK(std::isinf(from_half(0x7c00)));
+  CHECK(std::isnan(from_half(0x7e00)));
+  CHECK(from_bfloat16(0xbf80) == -1.0F);
+  CHECK(std::isnan(from_bfloat16(0xffff)));  // what outputs are poisoned with
 }
 
 TEST_CASE("The multiply-add loop stays below what the processor's clock allows") {

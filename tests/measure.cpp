@@ -30,30 +30,30 @@ MeasuredWorkload replayed(const std::string& recording, const std::string& head 
 
 // Faulty matrix products, as a mistake in a kernel or in its call would make them.
 using cpu::matmul_plain;
-void skips_last_row(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
-                    Count ldc) {
-  matmul_plain(m - 1, n, k, a, lda, b, ldb, c, ldc);
+void skips_last_row(Count m, Count n, Count k, Matrix a, Matrix b, float* c, Count ldc) {
+  matmul_plain(m - 1, n, k, a, b, c, ldc);
 }
-void writes_nan(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc) {
-  matmul_plain(m, n, k, a, lda, b, ldb, c, ldc);
+void writes_nan(Count m, Count n, Count k, Matrix a, Matrix b, float* c, Count ldc) {
+  matmul_plain(m, n, k, a, b, c, ldc);
   c[(m / 2) * ldc + n / 2] = std::numeric_limits<float>::quiet_NaN();
 }
-void halves_k(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc) {
-  matmul_plain(m, n, k / 2, a, lda, b, ldb, c, ldc);
+void halves_k(Count m, Count n, Count k, Matrix a, Matrix b, float* c, Count ldc) {
+  matmul_plain(m, n, k / 2, a, b, c, ldc);
 }
-void swaps_m_and_n(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
-                   Count ldc) {
+void swaps_m_and_n(Count m, Count n, Count k, Matrix a, Matrix b, float* c, Count ldc) {
   for (Count i = 0; i < m; ++i) {
     for (Count j = 0; j < n; ++j) {
       float sum = 0;
-      for (Count p = 0; p < k; ++p) sum += a[i * lda + p] * b[p * ldb + j];
+      for (Count p = 0; p < k; ++p) sum += a.at(i, p) * b.at(p, j);
       c[j % m * ldc + i % n] = sum;  // the transposed product, wrapped into the same buffer
     }
   }
 }
-void one_element_off(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
-                     Count ldc) {
-  matmul_plain(m, n, k, a, lda, b, ldb, c, ldc);
+void turns_a(Count m, Count n, Count k, Matrix a, Matrix b, float* c, Count ldc) {
+  matmul_plain(m, n, k, whole_matrix(a.data, m, k, a.column == 1), b, c, ldc);
+}
+void one_element_off(Count m, Count n, Count k, Matrix a, Matrix b, float* c, Count ldc) {
+  matmul_plain(m, n, k, a, b, c, ldc);
   c[(m - 1) * ldc + n - 1] *= 1.01F;
 }
 
@@ -243,17 +243,22 @@ TEST_CASE("A product's check finds what a kernel leaves out or gets wrong") {
                            {"NaN", writes_nan},
                            {"half K", halves_k},
                            {"M and N", swaps_m_and_n},
+                           {"A turned", turns_a},
                            {"1 % in one place", one_element_off}},
                           portable, Bytes(1 << 16));
-  const Workload product = matmul_workload(DType::float32, 40, 24, 56);
-  const MeasuredWorkload right = measured_on_cpu(backend, product, "right");
-  INFO(right.problem);
-  CHECK(right.verified);
-  for (const char* fault : {"skips last row", "NaN", "half K", "M and N", "1 % in one place"}) {
-    INFO(fault);
-    const MeasuredWorkload wrong = measured_on_cpu(backend, product, fault);
-    CHECK_FALSE(wrong.verified);
-    CHECK_FALSE(wrong.problem.empty());
+  for (const char* layout : {"NN", "NT", "TN", "TT"}) {
+    INFO(layout);
+    const Workload product = matmul_workload(DType::float32, 40, 24, 56, 1, layout);
+    const MeasuredWorkload right = measured_on_cpu(backend, product, "right");
+    INFO(right.problem);
+    CHECK(right.verified);
+    CHECK(right.layout == layout);
+    for (const char* fault : {"skips last row", "NaN", "half K", "M and N", "A turned", "1 % in one place"}) {
+      INFO(fault);
+      const MeasuredWorkload wrong = measured_on_cpu(backend, product, fault);
+      CHECK_FALSE(wrong.verified);
+      CHECK_FALSE(wrong.problem.empty());
+    }
   }
 }
 

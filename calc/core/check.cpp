@@ -24,6 +24,7 @@ std::string label_of(const StepOperation& operation) {
   if (l.m > 0) {
     label += " " + (l.batch > 1 ? std::to_string(l.batch) + "x" : std::string()) + std::to_string(l.m) + "x" +
              std::to_string(l.n) + "x" + std::to_string(l.k);
+    if (l.a_turned || l.b_turned) label += " " + std::string(layout_of(l));
   } else {
     label += " " + format_gb(l.read + l.written);
   }

@@ -31,6 +31,8 @@ struct MeasuredWorkload {
   Count samples = 0;
   Seconds median, p5, p95;
   std::string variant;          // which code did it: openblas, vectorised, non-temporal, ...
+  std::string layout;           // of a product's operands, A's first: N row by row, T column by column
+  std::string span;             // burst (the first moments after idling), sustained (after a while); else empty
   std::string op;               // of a model's step: the operation ("addmm"); empty for the harness's own workloads
   std::string operation;        // and where it stands: "layers.mlp.c_fc addmm forward"
   Count times = 1;              // how often one step runs it
@@ -41,6 +43,15 @@ struct MeasuredWorkload {
   Seconds minimum, cpu_median;  // cpu_median: of the slowest thread's own clock; 0 where there is none
   double noise = 0;             // half the 95 % interval of the median, as a share of it
   Count disturbed = 0;          // samples during which another program took the processor
+};
+
+// One way to move data, over a range of sizes: it takes latency + payload / rate.
+struct MeasuredTransfer {
+  std::string workload, variant;  // host_to_device, pinned
+  Seconds latency;
+  BytesPerSecond rate;  // of the payload, which is counted once
+  Count sizes = 0;      // that were measured
+  double misfit = 0;    // the furthest one is off, as a share of its time
 };
 
 struct Device {
@@ -66,6 +77,7 @@ struct Device {
   std::map<std::string, std::string> sources;
   std::map<std::string, std::string> measured_method;
   std::vector<MeasuredWorkload> measured;
+  std::vector<MeasuredTransfer> transfers;
 
   // Memory a job can use: what the driver shows where it is known, else the label.
   Bytes usable_memory() const { return memory_visible.value_or(memory_capacity); }

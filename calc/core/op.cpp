@@ -29,6 +29,12 @@ Flops attention_flops(Count flops_per_pair, const ScorePairs& pairs, AttentionCo
 std::string_view name_of(Op op) { return names[static_cast<std::size_t>(op)]; }
 bool is_matrix_product(Op op) { return op <= Op::attention_backward; }
 
+std::string_view layout_of(const Launch& launch) {
+  if (launch.m == 0) return "";
+  if (launch.a_turned) return launch.b_turned ? "TT" : "TN";
+  return launch.b_turned ? "NT" : "NN";
+}
+
 Flops model_flops(const Launch& l, AttentionCounting counting) {
   if (l.flops_per_pair) return attention_flops(l.model_flops_per_pair, l.pairs, counting) * l.repeat;
   // A multiply-add is 2 FLOPs.

@@ -55,7 +55,8 @@ struct Launch {
   Count repeat = 1;
   // Matrix product: `batch` products of (m, k) x (k, n). Attention has its own fields instead.
   Count batch = 0, m = 0, n = 0, k = 0;
-  Count row_alignment = 16;  // bytes, at most 16: what the rows of all operands start at a multiple of
+  bool a_turned = false, b_turned = false;  // that operand lies column by column
+  Count row_alignment = 16;                 // bytes, at most 16: what the rows of all operands start at a multiple of
   // Attention: FLOPs per scored pair (2 * (head size of q/k + of v) * heads ...) and the pairs. For eager attention
   // each of the two products is a bmm that also carries its pairs. Convolutions and scans: FLOPs per token, as a pair.
   Count flops_per_pair = 0;
@@ -65,6 +66,9 @@ struct Launch {
   Count elementwise = 0;      // FLOPs that are no matrix products
   Bytes read, written;
 };
+
+// How the operands of a product lie: N row by row, T column by column; A's letter first. Empty for anything else.
+std::string_view layout_of(const Launch& launch);
 
 // 2*M*N*K for every product, or attention by the given counting.
 Flops model_flops(const Launch& launch, AttentionCounting counting);

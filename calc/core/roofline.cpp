@@ -1,21 +1,29 @@
 #include "core/roofline.hpp"
 
+#include <algorithm>
+
 #include "core/resolve.hpp"
 
 namespace llmcalc {
 namespace {
 
+constexpr std::string_view sweep = "intensity";  // the workload's name
+
 std::vector<MeasuredPoint> measured_points(const Device& device) {
   std::vector<MeasuredPoint> points;
   for (const MeasuredWorkload& w : device.measured) {
-    if (!w.verified || w.flops == Flops(0) || w.bytes == Bytes(0) || !(w.median > Seconds(0))) continue;
+    if (!w.verified || w.flops == Flops(0) || w.bytes == Bytes(0) || !(w.median > Seconds(0)) || w.span == "burst")
+      continue;
     std::string name = w.workload + " " + w.dtype;
     for (const char* axis : {"m", "n", "k"}) {
       const auto found = w.dimensions.find(axis);
       if (found != w.dimensions.end()) name += (*axis == 'm' ? " " : "x") + std::to_string(found->second);
     }
-    points.push_back({std::move(name), w.flops / w.bytes, w.flops / w.median});
+    points.push_back({std::move(name), w.flops / w.bytes, w.flops / w.median, w.workload == sweep});
   }
+  std::stable_sort(points.begin(), points.end(), [](const MeasuredPoint& a, const MeasuredPoint& b) {
+    return a.sweep != b.sweep ? a.sweep : a.sweep && a.intensity < b.intensity;
+  });
   return points;
 }
 

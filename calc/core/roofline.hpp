@@ -13,6 +13,7 @@ struct MeasuredPoint {
   std::string name;  // "matmul bf16 4096x4096x4096"
   FlopsPerByte intensity;
   FlopsPerSecond rate;
+  bool sweep = false;  // of the sweep that draws the roof, in rising intensity
 };
 
 struct RooflineReport {

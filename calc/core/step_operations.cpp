@@ -17,10 +17,11 @@ Count dimension(const MeasuredWorkload& w, const char* name, Count otherwise) {
 
 std::vector<StepOperation> distinct_operations(const Trace& trace, Count accumulate) {
   std::vector<StepOperation> operations;
-  using Key = std::tuple<Op, DType, Count, Count, Count, Count, Count, Count, Count>;
+  using Key = std::tuple<Op, DType, Count, Count, Count, Count, Count, Count, Count, std::string_view>;
   std::map<Key, std::size_t> known;
   for (const Launch& l : trace.tape()) {
-    const Key key{l.op, l.dtype, l.batch, l.m, l.n, l.k, l.read.value(), l.written.value(), l.flops_per_pair};
+    const Key key{l.op,           l.dtype,           l.batch,          l.m,         l.n, l.k,
+                  l.read.value(), l.written.value(), l.flops_per_pair, layout_of(l)};
     const auto [at, added] = known.emplace(key, operations.size());
     if (added) {
       operations.push_back({l, trace.modules()[l.module], 0});
@@ -37,6 +38,8 @@ bool is_measurement_of(const MeasuredWorkload& w, const Launch& launch, bool tf3
       dimension(w, "written", -1) != launch.written.value())
     return false;
   if (!is_matrix_product(launch.op)) return true;
+  // Profiles without a layout are from a time when all operands lay row by row.
+  if (launch.m > 0 && layout_of(launch) != (w.layout.empty() ? "NN" : w.layout)) return false;
   return w.dtype == peak_key_for(launch.dtype, tf32) && dimension(w, "batch", 1) == launch.batch &&
          dimension(w, "m", 0) == launch.m && dimension(w, "n", 0) == launch.n && dimension(w, "k", 0) == launch.k;
 }

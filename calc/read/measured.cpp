@@ -60,6 +60,8 @@ MeasuredWorkload read_workload(const Value& map, Diagnostics& diagnostics) {
   workload.p5 = fields.has("p5") ? time(fields, "p5") : workload.median;
   workload.p95 = fields.has("p95") ? time(fields, "p95") : workload.median;
   workload.variant = fields.text("variant", "");
+  workload.layout = fields.text("layout", "");
+  workload.span = fields.text("span", "");
   workload.op = fields.text("op", "");
   workload.operation = fields.text("operation", "");
   workload.times = fields.count_or_zero("times", 1);
@@ -81,12 +83,37 @@ MeasuredWorkload read_workload(const Value& map, Diagnostics& diagnostics) {
   return workload;
 }
 
+MeasuredTransfer read_transfer(const Value& map, Diagnostics& diagnostics) {
+  Fields fields(map, diagnostics, "measured.transfers");
+  MeasuredTransfer transfer;
+  transfer.workload = fields.text("workload", "");
+  transfer.variant = fields.text("variant", "");
+  transfer.latency = time(fields, "latency");
+  const Parsed<BytesPerSecond> rate = parse_byte_rate(fields.text("rate", ""));
+  if (rate)
+    transfer.rate = *rate;
+  else
+    fields.error("rate", rate.message, rate.hint);
+  transfer.sizes = fields.count_or_zero("sizes", 0);
+  transfer.misfit = fields.number("misfit", 0);
+  return transfer;
+}
+
 }  // namespace
 
 void read_measured(const Value& map, Device& device, Diagnostics& diagnostics) {
   Fields fields(map, diagnostics, "measured");
   if (const Value* method = fields.raw("method")) {
     for (const Entry& entry : method->map) device.measured_method[entry.key] = entry.value.text;
+  }
+  if (const Value* transfers = fields.raw("transfers")) {
+    if (transfers->kind != Value::Kind::list) fields.error("transfers", "must be a list");
+    for (const Value& item : transfers->list) {
+      if (item.kind == Value::Kind::map)
+        device.transfers.push_back(read_transfer(item, diagnostics));
+      else
+        diagnostics.error(item.place, "must be a map such as {workload: memcpy, latency: 1e-6, rate: 20 GB/s}");
+    }
   }
   const Value* workloads = fields.raw("workloads");
   if (!workloads) {

@@ -23,7 +23,17 @@ std::string size_of_workload(const MeasuredWorkload& w) {
         std::to_string(value("m", 0)) + " x " + std::to_string(value("n", 0)) + " x " + std::to_string(value("k", 0));
     return value("batch", 1) > 1 ? std::to_string(value("batch", 1)) + " x " + size : size;
   }
+  if (value("rounds", 0) > 0) return format_intensity(w.flops / w.bytes);
   return w.bytes > Bytes(0) ? format_gb(w.bytes) : "";
+}
+
+// Which program did it, and how it found its operands: "openblas NT".
+std::string code_of(const MeasuredWorkload& w) {
+  std::string code = w.variant;
+  for (const std::string& more : {w.layout == "NN" ? "" : w.layout, w.span}) {
+    if (!more.empty()) code += (code.empty() ? "" : " ") + more;
+  }
+  return code;
 }
 
 std::string verdict_of(const MeasuredWorkload& w) {
@@ -31,11 +41,19 @@ std::string verdict_of(const MeasuredWorkload& w) {
   return w.noisy ? "noisy" : "ok";
 }
 
-bool computes(const MeasuredWorkload& w) { return w.workload == "matmul" || w.workload == "peak"; }
+bool computes(const MeasuredWorkload& w) {
+  return w.workload == "matmul" || w.workload == "peak" || w.workload == "intensity";
+}
+
+// Between a host's memory and a device's: what crosses is counted once.
+bool crosses_link(const MeasuredWorkload& w) {
+  return w.workload == "host_to_device" || w.workload == "device_to_host" || w.workload == "both_directions";
+}
 
 std::string rate_of(const MeasuredWorkload& w) {
   if (!(w.median > Seconds(0))) return "";
   if (computes(w)) return format_rate(w.flops / w.median);
+  if (crosses_link(w)) return format_rate(Bytes(w.bytes.value() / 2) / w.median) + " payload";
   return w.bytes > Bytes(0) ? format_rate(w.bytes / w.median) : "";
 }
 
@@ -66,6 +84,8 @@ std::string workload_line(const MeasuredWorkload& w) {
     if (!value.empty()) line += ", " + std::string(key) + ": " + quoted(value);
   };
   text("variant", w.variant);
+  text("layout", w.layout);
+  text("span", w.span);
   text("op", w.op);
   text("operation", w.operation);
   for (const auto& [name, size] : w.dimensions) line += ", " + name + ": " + std::to_string(size);
@@ -86,6 +106,25 @@ std::string workload_line(const MeasuredWorkload& w) {
   return line + "}\n";
 }
 
+std::string transfer_line(const MeasuredTransfer& t) {
+  std::string line = "    - {workload: " + quoted(t.workload);
+  if (!t.variant.empty()) line += ", variant: " + quoted(t.variant);
+  return line + ", latency: " + seconds(t.latency) + ", rate: " + rate_text(t.rate.value() / giga, "GB/s") +
+         ", sizes: " + std::to_string(t.sizes) + ", misfit: " + format_fixed(t.misfit, 4) + "}\n";
+}
+
+// A burst beside what is sustained of it.
+void add_span(const Measured& measured, const MeasuredWorkload& burst, Page& page) {
+  if (burst.span != "burst") return;
+  for (const MeasuredWorkload& w : measured.workloads) {
+    if (w.span != "sustained" || w.workload != burst.workload || w.dtype != burst.dtype || w.variant != burst.variant ||
+        w.dimensions != burst.dimensions || w.layout != burst.layout)
+      continue;
+    page.line(w.workload + " " + w.dtype + ": " + rate_of(burst) + " in " + burst.stop + ", " + rate_of(w) + " " +
+              w.stop + ": " + format_percent(burst.median / w.median) + " of the burst");
+  }
+}
+
 }  // namespace
 
 Json measure_json(const Measured& measured) {
@@ -94,6 +133,8 @@ Json measure_json(const Measured& measured) {
   for (const MeasuredWorkload& w : measured.workloads) {
     Json one = Json::object().set("workload", w.workload).set("dtype", w.dtype);
     if (!w.variant.empty()) one.set("variant", w.variant);
+    if (!w.layout.empty()) one.set("layout", w.layout);
+    if (!w.span.empty()) one.set("span", w.span);
     if (!w.op.empty()) one.set("op", w.op).set("operation", w.operation).set("times", w.times);
     if (w.portion != 1) one.set("portion", w.portion);
     for (const auto& [name, size] : w.dimensions) one.set(name, size);
@@ -107,7 +148,16 @@ Json measure_json(const Measured& measured) {
     if (!w.state.empty()) one.set("state", w.state);
     workloads.push(one.set("stop", w.stop));
   }
-  return json.set("workloads", std::move(workloads));
+  json.set("workloads", std::move(workloads));
+  if (measured.transfers.empty()) return json;
+  Json transfers = Json::array();
+  for (const MeasuredTransfer& t : measured.transfers) {
+    Json one = Json::object().set("workload", t.workload);
+    if (!t.variant.empty()) one.set("variant", t.variant);
+    transfers.push(
+        one.set("latency", t.latency).set("bytes_per_second", t.rate).set("sizes", t.sizes).set("misfit", t.misfit));
+  }
+  return json.set("transfers", std::move(transfers));
 }
 
 Table measure_table(const std::vector<MeasuredWorkload>& workloads) {
@@ -124,7 +174,7 @@ Table measure_table(const std::vector<MeasuredWorkload>& workloads) {
               {}};
   for (const MeasuredWorkload& w : workloads) {
     table.rows.push_back(
-        {w.operation.empty() ? w.workload + " " + w.dtype : w.operation, w.variant, size_of_workload(w), w.state,
+        {w.operation.empty() ? w.workload + " " + w.dtype : w.operation, code_of(w), size_of_workload(w), w.state,
          Cell(format_time(w.median), w.median), format_time(w.p5) + " - " + format_time(w.p95), rate_of(w),
          Cell(std::to_string(w.samples), w.samples), Cell(format_percent(w.noise), w.noise), verdict_of(w)});
   }
@@ -144,6 +194,11 @@ std::string measure_text(const Measured& measured, bool markdown, bool colour) {
   }
   for (const auto& [dtype, rate] : measured.peak) page.line("peak " + dtype + ": " + format_rate(rate));
   if (measured.bandwidth) page.line("memory: " + format_rate(*measured.bandwidth) + ", bytes read and written");
+  for (const MeasuredTransfer& t : measured.transfers)
+    page.line(t.workload + (t.variant.empty() ? "" : " ") + t.variant + ": " + format_time(t.latency) +
+              " + payload / " + format_rate(t.rate) + " (" + std::to_string(t.sizes) + " sizes, one is off by " +
+              format_percent(t.misfit) + ")");
+  for (const MeasuredWorkload& burst : measured.workloads) add_span(measured, burst, page);
   for (const std::string& words : measured.expected) page.line(words);
   const auto noisy =
       std::count_if(measured.workloads.begin(), measured.workloads.end(), [](const auto& w) { return w.noisy; });
@@ -188,6 +243,8 @@ std::string measured_profile(const Measured& measured) {
   for (const auto& [name, value] : measured.method) out += "    " + quoted(name) + ": " + quoted(value) + "\n";
   out += measured.workloads.empty() ? "  workloads: []\n" : "  workloads:\n";
   for (const MeasuredWorkload& w : measured.workloads) out += workload_line(w);
+  if (!measured.transfers.empty()) out += "  # each takes latency + payload / rate\n  transfers:\n";
+  for (const MeasuredTransfer& t : measured.transfers) out += transfer_line(t);
   return out;
 }
 

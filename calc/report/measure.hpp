@@ -21,6 +21,7 @@ struct Measured {
   std::optional<BytesPerSecond> bandwidth;
   std::map<std::string, std::string> method;
   std::vector<MeasuredWorkload> workloads;
+  std::vector<MeasuredTransfer> transfers;
   std::vector<std::string> left_out;
   std::vector<std::string> expected;  // what is usual for such a device, in words
 };

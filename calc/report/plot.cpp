@@ -177,9 +177,16 @@ class Script {
     place_letters();
     if (report_.measured.empty()) return;
     out_ += "$measured << EOD\n";
-    for (const MeasuredPoint& point : report_.measured)
-      out_ += number(point.intensity.value()) + " " + number(point.rate.value()) + "\n";
+    for (const MeasuredPoint& point : report_.measured) out_ += at(point);
     out_ += "EOD\n";
+    if (!report_.measured.front().sweep) return;  // the sweep comes first
+    out_ += "$sweep << EOD\n";
+    for (const MeasuredPoint& point : report_.measured) out_ += point.sweep ? at(point) : "";
+    out_ += "EOD\n";
+  }
+
+  static std::string at(const MeasuredPoint& point) {
+    return number(point.intensity.value()) + " " + number(point.rate.value()) + "\n";
   }
 
   // Inside the mark, or by turns left and right of it where marks are crowded.
@@ -229,6 +236,9 @@ class Script {
       curves.push_back("$measured using 1:2 with points " +
                        std::string(in_terminal() ? "pt '+'" : "pt 1 ps 1.6 lw 2 lc rgb 'black'") +
                        (in_terminal() ? " title 'measured'" : " notitle"));
+    if (!report_.measured.empty() && report_.measured.front().sweep)
+      curves.push_back("$sweep using 1:2 with lines" + std::string(in_terminal() ? "" : " lc rgb '#555555' lw 1.5") +
+                       " notitle");
     legend();
     out_ += "set samples 2000\nplot ";
     for (std::size_t i = 0; i < curves.size(); ++i) out_ += (i == 0 ? "" : ", \\\n  ") + curves[i];

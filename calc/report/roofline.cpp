@@ -1,5 +1,7 @@
 #include "report/roofline.hpp"
 
+#include <algorithm>
+
 #include "core/quantity.hpp"
 
 namespace llmcalc::report {
@@ -124,6 +126,13 @@ Json roofline_json(const RooflineReport& report) {
   Json ridge = Json::object();
   for (const auto& [dtype, intensity] : report.ridge) ridge.set(dtype, intensity);
   json.set("ceilings", std::move(ceilings)).set("ridge", std::move(ridge));
+  if (!report.measured.empty()) {
+    Json points = Json::array();
+    for (const MeasuredPoint& point : report.measured)
+      points.push(
+          Json::object().set("name", point.name).set("intensity", point.intensity).set("flops_per_second", point.rate));
+    json.set("measured", std::move(points));
+  }
   if (!report.step) return json;
   Json operations = Json::array();
   for (const RooflineOperation& o : report.step->operations) operations.push(operation_json(o));
@@ -190,10 +199,36 @@ Table operations_table(const RooflineReport& report, std::size_t most) {
   return table;
 }
 
+// The sweep of multiply-adds an element that `measure` runs, beside what the ceilings allow.
+Table sweep_table(const RooflineReport& report) {
+  Table table{{{"FLOP/B", Align::right, "intensity"},
+               {"measured", Align::right, "flops_per_second"},
+               {"of the roof", Align::right, "share"}},
+              {}};
+  const auto peak = std::find_if(report.ceilings.begin(), report.ceilings.end(),
+                                 [](const Ceiling& c) { return c.compute && c.dtype == "fp32" && !c.measured; });
+  for (const MeasuredPoint& point : report.measured) {
+    if (!point.sweep) continue;
+    std::vector<Cell> row{exact(format_significant(point.intensity.value(), 3), point.intensity),
+                          exact(format_rate(point.rate), point.rate)};
+    if (peak != report.ceilings.end() && report.bandwidth) {
+      const double share = point.rate / roofline_point(*peak->compute, *report.bandwidth, point.intensity).attainable;
+      row.push_back(exact(format_percent(share), share));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 Page roofline_page(const RooflineReport& report) {
   Page page;
   page.title("Roofline of " + report.device);
   page.table(ceilings_table(report));
+  const Table sweep = sweep_table(report);
+  if (!sweep.rows.empty()) {
+    page.heading("The roof as measured: fp32 multiply-adds on what is read");
+    page.table(sweep);
+  }
   if (report.step) add_step(report, page);
   return page;
 }

@@ -20,6 +20,7 @@ Json roofline_json(const RooflineReport& report);
 Page roofline_page(const RooflineReport& report);
 
 Table ceilings_table(const RooflineReport& report);
+Table sweep_table(const RooflineReport& report);
 // The `most` longest operations, the rest summed in one row; 0: all.
 Table operations_table(const RooflineReport& report, std::size_t most);
 

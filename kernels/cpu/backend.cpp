@@ -102,6 +102,8 @@ StreamKernel CpuBackend::stream_kernel(const Workload& w) const {
   switch (w.kernel) {
     case Kernel::write: return past ? kernels_.write_past : kernels_.write;
     case Kernel::copy: return past ? kernels_.copy_past : kernels_.copy;
+    case Kernel::memory_copy: return library_copy;
+    case Kernel::intensity: return past ? kernels_.chain_past : kernels_.chain;
     case Kernel::scale: return past ? kernels_.scale_past : kernels_.scale;
     case Kernel::add: return past ? kernels_.add_past : kernels_.add;
     case Kernel::triad: return past ? kernels_.triad_past : kernels_.triad;
@@ -115,7 +117,9 @@ StreamKernel CpuBackend::stream_kernel(const Workload& w) const {
 
 std::string CpuBackend::supports(const Workload& w) {
   if (is_transfer(w.kernel)) return "the processor's memory is the device's own: there is nothing to transfer";
-  if (w.kernel == Kernel::launch || w.kernel == Kernel::peak) return "";
+  if (w.kernel == Kernel::launch)
+    return w.variant.empty() ? "" : "a processor has no queue: what is measured is the start of all threads";
+  if (w.kernel == Kernel::peak) return "";
   const bool whole_bytes = w.kernel == Kernel::stream && !w.transcendental;
   if (w.dtype != DType::float32 && !whole_bytes) return "the CPU backend computes in fp32, not in " + dtype_key(w);
   if (w.kernel == Kernel::matmul) {
@@ -185,6 +189,9 @@ std::unique_ptr<Task> CpuBackend::prepare(const Workload& workload) {
     task->stride = task->out_offset + rounded(most_written) + array_padding;
   } else {
     const bool in_place = w.kernel == Kernel::adamw;
+    // The faster of the two where there is one.
+    if (w.kernel == Kernel::intensity && w.variant.empty())
+      task->workload.variant = kernels_.chain_past != nullptr ? "non-temporal" : "plain";
     task->stream = w.kernel == Kernel::read ? nullptr : stream_kernel(w);
     task->in_arrays =
         w.kernel == Kernel::write
@@ -258,6 +265,7 @@ void CpuBackend::run_stream(CpuTask& task, std::size_t thread, Count round) cons
     for (Count i = 0; i < task.out_arrays; ++i) streams.out[static_cast<std::size_t>(i)] = out + i * task.array_stride;
     streams.elements = part.elements;
     streams.columns = w.columns;
+    streams.rounds = w.rounds;
     task.stream(streams);
   }
 }
@@ -276,12 +284,13 @@ void CpuBackend::run_matmul(const CpuTask& task, std::size_t thread, Count round
   const Count n0 = std::min(w.n, column * n_step), n1 = std::min(w.n, n0 + n_step);
   if (m0 == m1 || n0 == n1) return;
   for (Count i = by_batch ? index : 0; i < w.batch; i += by_batch ? threads : 1) {
-    const float *ai = a + (i * w.m + m0) * w.k, *bi = b + i * w.k * w.n + n0;
+    const Matrix ai = whole_matrix(a + i * w.m * w.k, w.m, w.k, w.a_turned).from(m0, 0);
+    const Matrix bi = whole_matrix(b + i * w.k * w.n, w.k, w.n, w.b_turned).from(0, n0);
     float* ci = c + (i * w.m + m0) * w.n + n0;
     if (task.matmul != nullptr) {
-      task.matmul(m1 - m0, n1 - n0, w.k, ai, w.k, bi, w.n, ci, w.n);
+      task.matmul(m1 - m0, n1 - n0, w.k, ai, bi, ci, w.n);
     } else {
-      openblas().matmul(m1 - m0, n1 - n0, w.k, ai, w.k, bi, w.n, ci, w.n);
+      openblas().matmul(m1 - m0, n1 - n0, w.k, ai, bi, ci, w.n);
     }
   }
 }

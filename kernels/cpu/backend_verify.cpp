@@ -90,8 +90,9 @@ Verification CpuBackend::verify_matmul(const CpuTask& task) const {
   const float* c = arena_.data() + task.window(task.last()) + task.out_offset;
   Verification all = passed();
   for (Count i = 0; i < w.batch; ++i)
-    merge(all,
-          verify_product(a + i * w.m * w.k, b + i * w.k * w.n, c + i * w.m * w.n, w.m, w.n, w.k, error_limit(w.dtype)));
+    merge(all, verify_product(whole_matrix(a + i * w.m * w.k, w.m, w.k, w.a_turned),
+                              whole_matrix(b + i * w.k * w.n, w.k, w.n, w.b_turned), c + i * w.m * w.n, w.m, w.n, w.k,
+                              error_limit(w.dtype)));
   return all;
 }
 
@@ -135,6 +136,11 @@ Verification CpuBackend::verify_streams(const CpuTask& task) const {
                        out + array * task.array_stride, elements,
                        [&](Count i) { return adamw_reference(static_cast<double>(x[i]), array); }, 1e-2, limit));
       }
+      continue;
+    }
+    if (w.kernel == Kernel::intensity) {
+      const auto chain = [&](Count i) { return chain_reference(static_cast<double>(x[i]), w.rounds); };
+      merge(all, verify_elements(out, elements, chain, 1, error_limit(w.dtype)));
       continue;
     }
     const auto expected = [&](Count i) { return pass_reference(w.kernel, x, y, w.columns, i); };

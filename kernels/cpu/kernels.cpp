@@ -99,19 +99,17 @@ const std::vector<KernelTable>& kernel_tables() {
   return tables;
 }
 
-void matmul_plain(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
-                  Count ldc) {
+void matmul_plain(Count m, Count n, Count k, Matrix a, Matrix b, float* c, Count ldc) {
   for (Count i = 0; i < m; ++i) {
     for (Count j = 0; j < n; ++j) {
       float sum = 0;
-      for (Count p = 0; p < k; ++p) sum += a[i * lda + p] * b[p * ldb + j];
+      for (Count p = 0; p < k; ++p) sum += a.at(i, p) * b.at(p, j);
       c[i * ldc + j] = sum;
     }
   }
 }
 
-void matmul_blocked(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
-                    Count ldc) {
+void matmul_blocked(Count m, Count n, Count k, Matrix a, Matrix b, float* c, Count ldc) {
   constexpr Count block = 64;  // three blocks of floats fit a first-level cache of 48 KiB, and nearly one of 32 KiB
   for (Count i = 0; i < m; ++i) std::fill(c + i * ldc, c + i * ldc + n, 0.0F);
   for (Count i0 = 0; i0 < m; i0 += block) {
@@ -120,13 +118,17 @@ void matmul_blocked(Count m, Count n, Count k, const float* a, Count lda, const 
         const Count i1 = std::min(m, i0 + block), p1 = std::min(k, p0 + block), j1 = std::min(n, j0 + block);
         for (Count i = i0; i < i1; ++i) {
           for (Count p = p0; p < p1; ++p) {
-            const float x = a[i * lda + p];
-            for (Count j = j0; j < j1; ++j) c[i * ldc + j] += x * b[p * ldb + j];
+            const float x = a.at(i, p);
+            for (Count j = j0; j < j1; ++j) c[i * ldc + j] += x * b.at(p, j);
           }
         }
       }
     }
   }
+}
+
+void library_copy(const Streams& s) {
+  std::memcpy(s.out[0], s.in[0], static_cast<std::size_t>(s.elements) * sizeof(float));
 }
 
 }  // namespace llmcalc::cpu

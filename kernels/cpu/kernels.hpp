@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/units.hpp"
+#include "kernels/matrix.hpp"
 
 namespace llmcalc::cpu {
 
@@ -15,6 +16,7 @@ struct Streams {
   std::array<float*, 3> out{};
   Count elements = 0;  // of each array
   Count columns = 0;   // of a row, where rows matter
+  Count rounds = 0;    // of a chain of multiply-adds on each element
 };
 
 // A stream of `read` words in and `written` words out: as many whole inputs per output as fit, and what is left over
@@ -28,9 +30,8 @@ struct MixedStream {
 
 using StreamKernel = void (*)(const Streams&);
 
-// C (m, n) = A (m, k) x B (k, n), row by row, rows `lda`, `ldb`, `ldc` apart.
-using MatmulKernel = void (*)(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
-                              Count ldc);
+// C (m, n) = A (m, k) x B (k, n); C lies row by row, rows `ldc` apart.
+using MatmulKernel = void (*)(Count m, Count n, Count k, Matrix a, Matrix b, float* c, Count ldc);
 
 struct KernelTable {
   std::string name;           // portable, sse2, avx2, avx512, neon
@@ -40,6 +41,7 @@ struct KernelTable {
   // The same past the cache; nullptr where the processor has no such stores.
   StreamKernel write_past = nullptr, copy_past = nullptr, scale_past = nullptr, add_past = nullptr,
                triad_past = nullptr;
+  StreamKernel chain = nullptr, chain_past = nullptr;  // of multiply-adds
   StreamKernel adamw = nullptr, softmax = nullptr, rms_norm = nullptr, gated_activation = nullptr;
   double (*mixed)(const MixedStream&) = nullptr;  // a sum over what is read and not stored
   MatmulKernel matmul = nullptr;                  // blocked and vectorised
@@ -51,9 +53,11 @@ struct KernelTable {
 const std::vector<KernelTable>& kernel_tables();
 
 // Matrix products in rising complexity; the vectorised one is in the table.
-void matmul_plain(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c, Count ldc);
-void matmul_blocked(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
-                    Count ldc);
+void matmul_plain(Count m, Count n, Count k, Matrix a, Matrix b, float* c, Count ldc);
+void matmul_blocked(Count m, Count n, Count k, Matrix a, Matrix b, float* c, Count ldc);
+
+// memcpy of the C library.
+void library_copy(const Streams& streams);
 
 // Seconds of this thread's own time for `links` additions that wait for one another, one cycle each.
 double dependent_chain(Count links);

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
@@ -9,7 +10,7 @@ namespace llmcalc::cpu {
 namespace {
 
 // CBLAS's own numbers for its enumerations.
-constexpr int row_major = 101, not_transposed = 111;
+constexpr int row_major = 101, not_transposed = 111, transposed = 112;
 
 constexpr const char* file_names[] = {"libopenblas.so.0", "libopenblas.so", "libopenblasp.so.0", "libopenblaso.so.0",
                                       "libopenblas64_.so.0"};
@@ -83,11 +84,15 @@ OpenBlas open_library() {
 
 }  // namespace
 
-void OpenBlas::matmul(Count m, Count n, Count k, const float* a, Count lda, const float* b, Count ldb, float* c,
-                      Count ldc) const {
+void OpenBlas::matmul(Count m, Count n, Count k, Matrix a, Matrix b, float* c, Count ldc) const {
   const auto whole = [](Count size) { return static_cast<int>(size); };
-  sgemm(row_major, not_transposed, not_transposed, whole(m), whole(n), whole(k), 1.0F, a, whole(lda), b, whole(ldb),
-        0.0F, c, whole(ldc));
+  const auto order = [](const Matrix& x) { return x.column == 1 ? not_transposed : transposed; };
+  // Rows of a single-column matrix may be closer together than CBLAS accepts.
+  const auto distance = [&](const Matrix& x, Count rows, Count columns) {
+    return whole(x.column == 1 ? std::max(x.row, columns) : std::max(x.column, rows));
+  };
+  sgemm(row_major, order(a), order(b), whole(m), whole(n), whole(k), 1.0F, a.data, distance(a, m, k), b.data,
+        distance(b, k, n), 0.0F, c, whole(ldc));
 }
 
 const OpenBlas& openblas() {

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t alignment = 256;  // bytes; what the allocator gives, and more than any access needs
 constexpr double ampere = 8.0;          // the first with bfloat16 in its tensor cores
+constexpr double ada = 8.9;             // the first with fp8
+constexpr Count fp8_multiple = 16;      // what cuBLASLt wants of every axis of such a product
 
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
@@ -37,6 +39,15 @@ std::string why_not() {
 
 bool is_product_variant(const std::string& variant) {
   return variant.empty() || variant == "cublaslt" || variant == "cublaslt-best";
+}
+
+Format format_of(DType dtype) {
+  switch (dtype) {
+    case DType::bfloat16: return Format::bf16;
+    case DType::float16: return Format::fp16;
+    case DType::float8_e4m3fn: return Format::fp8;
+    default: return Format::fp32;
+  }
 }
 
 }  // namespace
@@ -113,6 +124,10 @@ DeviceInfo CudaBackend::info() {
   info.method["clocks"] = "CUDA events around a graph; before: " + std::to_string(state.clock_mhz) + " MHz, memory " +
                           std::to_string(state.memory_clock_mhz) + " MHz, " + std::to_string(state.temperature) +
                           " C, " + std::to_string(state.power_milliwatts / 1000) + " W (read, never set)";
+  if (state.link_lanes > 0)
+    info.method["link"] = "PCI Express " + std::to_string(state.link_generation) + " x" +
+                          std::to_string(state.link_lanes) + " before, at most " +
+                          std::to_string(state.most_generation) + " x" + std::to_string(state.most_lanes);
   return info;
 }
 
@@ -123,12 +138,17 @@ std::string CudaBackend::supports(const Workload& w) {
     if (w.m <= 0 || w.n <= 0 || w.k <= 0) return "an empty product";
     if (std::max({w.m, w.n, w.k}) > std::numeric_limits<int>::max()) return "an axis is too long";
     const bool half = w.dtype == DType::bfloat16 || w.dtype == DType::float16;
-    if (w.dtype != DType::float32 && !half) return dtype_key(w) + " products are not measured yet";
+    const bool fp8 = w.dtype == DType::float8_e4m3fn;
+    if (w.dtype != DType::float32 && !half && !fp8) return dtype_key(w) + " products are not measured yet";
+    if (fp8 && capability_ < ada) return "fp8 needs compute capability 8.9, this is " + format_fixed(capability_, 1);
+    if (fp8 && (layout_of(w) != "NT" || w.m % fp8_multiple != 0 || w.n % fp8_multiple != 0 || w.k % fp8_multiple != 0))
+      return "cuBLASLt multiplies fp8 only where both operands lie along k and all axes are multiples of 16";
     if (w.dtype == DType::bfloat16 && capability_ < ampere)
       return "bf16 needs compute capability 8.0, this is " + format_fixed(capability_, 1);
     if (w.tf32 && capability_ < ampere)
       return "tf32 needs compute capability 8.0, this is " + format_fixed(capability_, 1);
     if (is_product_variant(w.variant)) return "";
+    if (layout_of(w) != "NN") return "our own kernels take operands that lie row by row";
     constexpr Count most_batch = 65535;  // blocks along the grid's last axis
     if (w.batch > most_batch) return "too many products in one launch";
     if (w.variant != "tensor") return w.dtype == DType::float32 && !w.tf32 ? "" : w.variant + " computes in fp32 only";
@@ -155,7 +175,7 @@ void CudaBackend::lay_out(CudaTask& task) const {
                       b = size * static_cast<std::size_t>(w.batch * w.k * w.n);
     task.b_offset = aligned(a);
     task.in_bytes = task.out_offset = task.b_offset + aligned(b);
-    task.out_bytes = size * static_cast<std::size_t>(w.elements);
+    task.out_bytes = static_cast<std::size_t>((size_of(product_output(w.dtype)) * w.elements).value());
     task.moved = Bytes(static_cast<Count>(a + b + task.out_bytes));
   } else if (w.kernel == Kernel::stream) {
     task.read_words = w.read.value() / w.portion / static_cast<Count>(sizeof(float));
@@ -208,13 +228,10 @@ std::unique_ptr<Task> CudaBackend::prepare(const Workload& workload) {
   task->memory = std::make_unique<DeviceMemory>(task->stride * static_cast<std::size_t>(task->windows));
   task->sums =
       std::make_unique<DeviceMemory>(sizeof(float) * static_cast<std::size_t>(processors_ * read_blocks_per_processor));
-  const Format format = w.dtype == DType::bfloat16  ? Format::bf16
-                        : w.dtype == DType::float16 ? Format::fp16
-                                                    : Format::fp32;
-  const bool half = w.kernel == Kernel::matmul && format != Format::fp32;
-  const auto elements =
-      static_cast<std::int64_t>(task->stride * static_cast<std::size_t>(task->windows) / (half ? 2 : 4));
-  fill_random(task->memory->at(0), elements, 0, half ? format : Format::fp32, stream_);
+  const DType filled = w.kernel == Kernel::matmul ? w.dtype : DType::float32;
+  const auto elements = static_cast<std::int64_t>(task->stride * static_cast<std::size_t>(task->windows)) /
+                        static_cast<std::int64_t>(size_of(filled).value());
+  fill_random(task->memory->at(0), elements, 0, format_of(filled), stream_);
   require(cudaGetLastError(), "filling memory");
   if (w.kernel == Kernel::matmul && is_product_variant(w.variant)) {
     task->product = std::make_unique<Product>(w, blas_);
@@ -246,8 +263,7 @@ void CudaBackend::enqueue_matmul(CudaTask& task, char* window) {
   if (task.product) return task.product->run(window, b, c, stream_);
   const auto size = [](Count count) { return static_cast<int>(count); };
   if (w.variant == "tensor")
-    return matmul_tensor(window, b, c, w.dtype == DType::float16 ? Format::fp16 : Format::bf16, size(w.batch),
-                         size(w.m), size(w.n), size(w.k), stream_);
+    return matmul_tensor(window, b, c, format_of(w.dtype), size(w.batch), size(w.m), size(w.n), size(w.k), stream_);
   const auto start = w.variant == "plain" ? matmul_plain : w.variant == "shared" ? matmul_shared : matmul_registers;
   start(reinterpret_cast<const float*>(window), reinterpret_cast<const float*>(b), reinterpret_cast<float*>(c),
         size(w.batch), size(w.m), size(w.n), size(w.k), stream_);
@@ -264,11 +280,16 @@ void CudaBackend::enqueue(CudaTask& task, Count round) {
   if (w.kernel == Kernel::stream)
     return mixed(in(0), out(0), sums, task.read_words, task.written_words, w.transcendental, write_value, processors_,
                  stream_);
-  Pass pass{in(0), in(1), out(0), out(1), out(2), w.elements, w.columns, scale_factor, write_value};
+  Pass pass{in(0), in(1), out(0), out(1), out(2), w.elements, w.columns, scale_factor, write_value, w.rounds};
   switch (w.kernel) {
     case Kernel::read: pass.out0 = sums; return read(pass, processors_, stream_);
     case Kernel::write: return write(pass, processors_, stream_);
     case Kernel::copy: return copy(pass, processors_, stream_);
+    case Kernel::memory_copy:
+      return require(cudaMemcpyAsync(out(0), in(0), static_cast<std::size_t>(w.elements) * sizeof(float),
+                                     cudaMemcpyDeviceToDevice, stream_),
+                     "a copy");
+    case Kernel::intensity: return chain(pass, chain_factor, chain_summand, processors_, stream_);
     case Kernel::scale: return scale(pass, processors_, stream_);
     case Kernel::add: return add(pass, processors_, stream_);
     case Kernel::triad: return triad(pass, processors_, stream_);
@@ -283,14 +304,31 @@ void CudaBackend::enqueue(CudaTask& task, Count round) {
 Timing CudaBackend::run(Task& given, Count repeats, Outputs before) {
   auto& task = static_cast<CudaTask&>(given);
   if (before == Outputs::poisoned) poison(task);
-  return is_transfer(task.workload.kernel) ? run_transfer(task, repeats) : run_graph(task, repeats);
+  if (is_transfer(task.workload.kernel)) return run_transfer(task, repeats);
+  if (task.workload.kernel == Kernel::launch && task.workload.variant == "waited for") return run_waited(repeats);
+  return run_graph(task, repeats);
+}
+
+// One launch, and the wait for its end, by the host's clock.
+Timing CudaBackend::run_waited(Count repeats) {
+  using Clock = std::chrono::steady_clock;
+  require(cudaStreamSynchronize(stream_), "the device");
+  const Clock::time_point start = Clock::now();
+  for (Count i = 0; i < repeats; ++i) {
+    do_nothing(stream_);
+    require(cudaStreamSynchronize(stream_), "the kernel");
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  require(cudaGetLastError(), "the kernel");
+  return {seconds, 0, false};
 }
 
 // All launches are in one graph before the clock starts, so that the host's time is not in it.
 Timing CudaBackend::run_graph(CudaTask& task, Count repeats) {
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
-  if (task.workload.kernel == Kernel::launch) {  // here the host's time is what is measured: one by one
+  // Here the host's time is what is measured: one by one.
+  if (task.workload.kernel == Kernel::launch && task.workload.variant != "graph") {
     require(cudaEventRecord(begin_, stream_), "an event");
     for (Count i = 0; i < repeats; ++i) enqueue(task, i);
     require(cudaEventRecord(end_, stream_), "an event");

@@ -7,6 +7,7 @@
 #include "kernels/cuda/task.hpp"
 #include "kernels/kernel_constants.hpp"
 #include "kernels/reference.hpp"
+#include "kernels/small_floats.hpp"
 #include "kernels/verify.hpp"
 
 namespace llmcalc::cuda {
@@ -18,30 +19,20 @@ std::vector<float> floats_at(const char* device, Count elements) {
   return host;
 }
 
-float from_bits(std::uint32_t bits) {
-  float value = 0;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-// IEEE half precision; not-a-number stays one.
-float from_half(std::uint16_t h) {
-  const std::uint32_t sign = (h & 0x8000U) << 16, exponent = (h >> 10) & 0x1fU, fraction = h & 0x3ffU;
-  if (exponent == 0x1fU) return from_bits(sign | 0x7f800000U | fraction << 13);
-  constexpr float smallest = 1.0F / 16777216.0F;  // 2^-24: a subnormal's unit
-  if (exponent == 0) return (sign != 0 ? -1.0F : 1.0F) * static_cast<float>(fraction) * smallest;
-  return from_bits(sign | (exponent + 112U) << 23 | fraction << 13);
-}
-
-// A matrix of the workload's number format, as floats.
+// A matrix of that number format, as floats.
 std::vector<float> matrix_at(const char* device, Count elements, DType dtype) {
   if (dtype == DType::float32) return floats_at(device, elements);
-  std::vector<std::uint16_t> raw(static_cast<std::size_t>(elements));
-  require(cudaMemcpy(raw.data(), device, raw.size() * sizeof(std::uint16_t), cudaMemcpyDeviceToHost),
-          "a copy to the host");
-  std::vector<float> host(raw.size());
-  for (std::size_t i = 0; i < raw.size(); ++i)
-    host[i] = dtype == DType::bfloat16 ? from_bits(static_cast<std::uint32_t>(raw[i]) << 16) : from_half(raw[i]);
+  const auto count = static_cast<std::size_t>(elements), size = static_cast<std::size_t>(size_of(dtype).value());
+  std::vector<unsigned char> raw(count * size);
+  require(cudaMemcpy(raw.data(), device, raw.size(), cudaMemcpyDeviceToHost), "a copy to the host");
+  std::vector<float> host(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, raw.data() + i * size, size);  // the device's order of bytes is the host's
+    host[i] = dtype == DType::bfloat16  ? from_bfloat16(bits)
+              : dtype == DType::float16 ? from_half(bits)
+                                        : from_e4m3(static_cast<std::uint8_t>(bits));
+  }
   return host;
 }
 
@@ -70,7 +61,7 @@ void CudaBackend::poison(CudaTask& task) {
     const float first[] = {adam_first_parameter, adam_first_mean, adam_first_square};
     for (std::size_t i = 0; i < 3; ++i)
       fill_float(reinterpret_cast<float*>(out + i * task.array), w.elements, first[i], stream_);
-  } else if (w.kernel == Kernel::matmul && w.dtype != DType::float32) {
+  } else if (w.kernel == Kernel::matmul && product_output(w.dtype) != DType::float32) {
     // All bits set is a NaN in every format.
     require(cudaMemsetAsync(out, 0xff, task.out_bytes, stream_), "poisoning");
   } else {
@@ -108,11 +99,12 @@ Verification CudaBackend::verify_matmul(const CudaTask& task) const {
   const char* window = task.window(task.last());
   const std::vector<float> a = matrix_at(window, w.batch * w.m * w.k, w.dtype);
   const std::vector<float> b = matrix_at(window + task.b_offset, w.batch * w.k * w.n, w.dtype);
-  const std::vector<float> c = matrix_at(window + task.out_offset, w.batch * w.m * w.n, w.dtype);
-  const double limit = w.tf32 ? error_limit(DType::bfloat16) : error_limit(w.dtype);
+  const std::vector<float> c = matrix_at(window + task.out_offset, w.batch * w.m * w.n, product_output(w.dtype));
+  const double limit = w.tf32 ? error_limit(DType::bfloat16) : error_limit(product_output(w.dtype));
   Verification all = passed();
   for (Count i = 0; i < w.batch && all.passed; ++i) {
-    const Verification one = verify_product(a.data() + i * w.m * w.k, b.data() + i * w.k * w.n,
+    const Verification one = verify_product(whole_matrix(a.data() + i * w.m * w.k, w.m, w.k, w.a_turned),
+                                            whole_matrix(b.data() + i * w.k * w.n, w.k, w.n, w.b_turned),
                                             c.data() + i * w.m * w.n, w.m, w.n, w.k, limit);
     if (!one.passed || one.error > all.error) all = one;
   }
@@ -158,6 +150,11 @@ Verification CudaBackend::verify_memory(const CudaTask& task) const {
   const bool two = w.kernel == Kernel::add || w.kernel == Kernel::triad || w.kernel == Kernel::gated_activation;
   const std::vector<float> y = two ? floats_at(window + task.array, w.elements) : std::vector<float>{};
   const std::vector<float> values = floats_at(out, w.elements);
+  if (w.kernel == Kernel::intensity)
+    return verify_elements(
+        values.data(), w.elements,
+        [&](Count i) { return chain_reference(static_cast<double>(x[static_cast<std::size_t>(i)]), w.rounds); }, 1,
+        error_limit(DType::float32));
   const double scale = w.kernel == Kernel::softmax ? 1e-6 : 1;
   return verify_elements(
       values.data(), w.elements, [&](Count i) { return pass_reference(w.kernel, x.data(), y.data(), w.columns, i); },

@@ -8,8 +8,8 @@ namespace llmcalc::cuda {
 
 using Stream = void*;
 
-// Values that data.hpp makes, `first` being the place of the first; as float32, bfloat16 or float16.
-enum class Format : int { fp32, bf16, fp16 };
+// Values that data.hpp makes, `first` being the place of the first; as one of these formats.
+enum class Format : int { fp32, bf16, fp16, fp8 };
 void fill_random(void* out, std::int64_t elements, std::uint64_t first, Format format, Stream stream);
 void fill_float(float* out, std::int64_t elements, float value, Stream stream);  // NaN poisons
 void do_nothing(Stream stream);
@@ -23,6 +23,7 @@ struct Pass {
   float* out2 = nullptr;  // v
   std::int64_t elements = 0, columns = 0;
   float scale = 0, value = 0;
+  std::int64_t rounds = 0;  // of a chain
 };
 void read(const Pass& pass, int processors, Stream stream);  // block sums into out0
 constexpr int read_blocks_per_processor = 8;
@@ -32,6 +33,8 @@ void scale(const Pass& pass, int processors, Stream stream);
 void add(const Pass& pass, int processors, Stream stream);
 void triad(const Pass& pass, int processors, Stream stream);
 void gated_activation(const Pass& pass, int processors, Stream stream);
+// x becomes factor * x + summand, `rounds` times.
+void chain(const Pass& pass, float factor, float summand, int processors, Stream stream);
 struct AdamW {
   float beta1 = 0, beta2 = 0, rate = 0, epsilon = 0, decay = 0;
 };

@@ -32,6 +32,7 @@ BlasLt open_blas() {
   const bool all = find(library, "cublasLtCreate", blas.create) && find(library, "cublasLtDestroy", blas.destroy) &&
                    find(library, "cublasLtMatmulDescCreate", blas.desc_create) &&
                    find(library, "cublasLtMatmulDescDestroy", blas.desc_destroy) &&
+                   find(library, "cublasLtMatmulDescSetAttribute", blas.desc_set) &&
                    find(library, "cublasLtMatrixLayoutCreate", blas.layout_create) &&
                    find(library, "cublasLtMatrixLayoutDestroy", blas.layout_destroy) &&
                    find(library, "cublasLtMatrixLayoutSetAttribute", blas.layout_set) &&
@@ -54,6 +55,10 @@ struct Management {
   int (*temperature)(Handle, int, unsigned*) = nullptr;
   int (*power)(Handle, unsigned*) = nullptr;
   int (*throttle)(Handle, unsigned long long*) = nullptr;
+  int (*generation)(Handle, unsigned*) = nullptr;
+  int (*lanes)(Handle, unsigned*) = nullptr;
+  int (*most_generation)(Handle, unsigned*) = nullptr;
+  int (*most_lanes)(Handle, unsigned*) = nullptr;
   int (*driver)(char*, unsigned) = nullptr;
 };
 
@@ -72,6 +77,10 @@ const Management& management() {
     find(library, "nvmlDeviceGetTemperature", m.temperature);
     find(library, "nvmlDeviceGetPowerUsage", m.power);
     find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", m.throttle);
+    find(library, "nvmlDeviceGetCurrPcieLinkGeneration", m.generation);
+    find(library, "nvmlDeviceGetCurrPcieLinkWidth", m.lanes);
+    find(library, "nvmlDeviceGetMaxPcieLinkGeneration", m.most_generation);
+    find(library, "nvmlDeviceGetMaxPcieLinkWidth", m.most_lanes);
     return m;
   }();
   return opened;
@@ -93,6 +102,10 @@ DeviceState device_state() {
   if (m.clock != nullptr) m.clock(m.device, clock_of_memory, &state.memory_clock_mhz);
   if (m.temperature != nullptr) m.temperature(m.device, sensor_of_chip, &state.temperature);
   if (m.power != nullptr) m.power(m.device, &state.power_milliwatts);
+  if (m.generation != nullptr) m.generation(m.device, &state.link_generation);
+  if (m.lanes != nullptr) m.lanes(m.device, &state.link_lanes);
+  if (m.most_generation != nullptr) m.most_generation(m.device, &state.most_generation);
+  if (m.most_lanes != nullptr) m.most_lanes(m.device, &state.most_lanes);
   if (m.throttle != nullptr) m.throttle(m.device, &state.throttle_reasons);
   return state;
 }

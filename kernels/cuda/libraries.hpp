@@ -15,6 +15,7 @@ struct BlasLt {
   decltype(&cublasLtDestroy) destroy = nullptr;
   decltype(&cublasLtMatmulDescCreate) desc_create = nullptr;
   decltype(&cublasLtMatmulDescDestroy) desc_destroy = nullptr;
+  decltype(&cublasLtMatmulDescSetAttribute) desc_set = nullptr;
   decltype(&cublasLtMatrixLayoutCreate) layout_create = nullptr;
   decltype(&cublasLtMatrixLayoutDestroy) layout_destroy = nullptr;
   decltype(&cublasLtMatrixLayoutSetAttribute) layout_set = nullptr;
@@ -29,7 +30,8 @@ const BlasLt& blas_lt();
 // What the management library tells about device 0; zeros and empty text where it is not there.
 struct DeviceState {
   unsigned clock_mhz = 0, memory_clock_mhz = 0, temperature = 0, power_milliwatts = 0;
-  unsigned long long throttle_reasons = 0;  // nvmlClocksThrottleReason bits
+  unsigned link_generation = 0, link_lanes = 0, most_generation = 0, most_lanes = 0;  // PCI Express: now, and at most
+  unsigned long long throttle_reasons = 0;                                            // nvmlClocksThrottleReason bits
 };
 DeviceState device_state();
 std::string driver_version();

@@ -2,6 +2,7 @@
 // reaches two thirds of its bandwidth (te42kyfo/gpu-benches).
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
 #include "kernels/cuda/launch.hpp"
@@ -90,6 +91,33 @@ __global__ void __launch_bounds__(block_size)
       if (i >= vectors) continue;
       __stcs(out + i, make_float4(operation(x[j].x, y[j].x), operation(x[j].y, y[j].y), operation(x[j].z, y[j].z),
                                   operation(x[j].w, y[j].w)));
+    }
+  }
+}
+
+// Sixteen chains in a thread that do not wait for one another.
+__global__ void __launch_bounds__(block_size)
+    chain_kernel(const float4* __restrict__ in, float4* __restrict__ out, std::int64_t vectors, int rounds,
+                 float factor, float summand) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * block_size * in_flight;
+  for (std::int64_t base = static_cast<std::int64_t>(blockIdx.x) * block_size * in_flight + threadIdx.x; base < vectors;
+       base += step) {
+    float4 x[in_flight] = {};
+#pragma unroll
+    for (int j = 0; j < in_flight; ++j) {
+      if (base + j * block_size < vectors) x[j] = __ldcs(in + base + j * block_size);
+    }
+#pragma unroll 4
+    for (int round = 0; round < rounds; ++round) {
+#pragma unroll
+      for (int j = 0; j < in_flight; ++j) {
+        x[j] = make_float4(fmaf(x[j].x, factor, summand), fmaf(x[j].y, factor, summand), fmaf(x[j].z, factor, summand),
+                           fmaf(x[j].w, factor, summand));
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < in_flight; ++j) {
+      if (base + j * block_size < vectors) __stcs(out + base + j * block_size, x[j]);
     }
   }
 }
@@ -213,6 +241,8 @@ void fill_random(void* out, std::int64_t elements, std::uint64_t first, Format f
     random_kernel<<<blocks, block_size, 0, of(stream)>>>(static_cast<__nv_bfloat16*>(out), elements, first);
   if (format == Format::fp16)
     random_kernel<<<blocks, block_size, 0, of(stream)>>>(static_cast<__half*>(out), elements, first);
+  if (format == Format::fp8)
+    random_kernel<<<blocks, block_size, 0, of(stream)>>>(static_cast<__nv_fp8_e4m3*>(out), elements, first);
 }
 
 void fill_float(float* out, std::int64_t elements, float value, Stream stream) {
@@ -232,6 +262,12 @@ void scale(const Pass& pass, int processors, Stream stream) { start(pass, proces
 void add(const Pass& pass, int processors, Stream stream) { start(pass, processors, stream, Add{}); }
 void triad(const Pass& pass, int processors, Stream stream) { start(pass, processors, stream, Triad{pass.scale}); }
 void gated_activation(const Pass& pass, int processors, Stream stream) { start(pass, processors, stream, Gated{}); }
+
+void chain(const Pass& pass, float factor, float summand, int processors, Stream stream) {
+  chain_kernel<<<processors * blocks_per_processor, block_size, 0, of(stream)>>>(
+      reinterpret_cast<const float4*>(pass.in0), reinterpret_cast<float4*>(pass.out0), pass.elements / 4,
+      static_cast<int>(pass.rounds), factor, summand);
+}
 
 void adamw(const Pass& pass, const AdamW& settings, int processors, Stream stream) {
   adamw_kernel<<<processors * blocks_per_processor, block_size, 0, of(stream)>>>(pass.in0, pass.out0, pass.out1,

@@ -17,6 +17,7 @@ void require(cublasStatus_t status, const char* what) {
 cudaDataType_t type_of(DType dtype) {
   if (dtype == DType::bfloat16) return CUDA_R_16BF;
   if (dtype == DType::float16) return CUDA_R_16F;
+  if (dtype == DType::float8_e4m3fn) return CUDA_R_8F_E4M3;
   return CUDA_R_32F;
 }
 
@@ -27,11 +28,22 @@ Product::Product(const Workload& w, cublasLtHandle_t handle) : handle_(handle) {
   const cudaDataType_t type = type_of(w.dtype);
   require(lt.desc_create(&operation_, w.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
           "describing the product");
-  // The library counts column by column: C' = B' A' there is C = A B here.
-  const auto rows = [](Count size) { return static_cast<std::uint64_t>(size); };
-  require(lt.layout_create(&a_, type, rows(w.n), rows(w.k), w.n), "a layout");
-  require(lt.layout_create(&b_, type, rows(w.k), rows(w.m), w.k), "a layout");
-  require(lt.layout_create(&c_, type, rows(w.n), rows(w.m), w.n), "a layout");
+  // The library counts column by column: C' = B' A' there is C = A B here. What lies row by row here is the other way
+  // round there already; what lies column by column it turns.
+  const auto operand = [&](bool turned, Count rows, Count columns, cublasLtMatrixLayout_t& layout,
+                           cublasLtMatmulDescAttributes_t attribute) {
+    const cublasOperation_t turn = turned ? CUBLAS_OP_T : CUBLAS_OP_N;
+    require(lt.desc_set(operation_, attribute, &turn, sizeof turn), "an operand's order");
+    const Count first = turned ? rows : columns, second = turned ? columns : rows;
+    require(
+        lt.layout_create(&layout, type, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(second), first),
+        "a layout");
+  };
+  operand(w.b_turned, w.k, w.n, a_, CUBLASLT_MATMUL_DESC_TRANSA);
+  operand(w.a_turned, w.m, w.k, b_, CUBLASLT_MATMUL_DESC_TRANSB);
+  require(lt.layout_create(&c_, type_of(product_output(w.dtype)), static_cast<std::uint64_t>(w.n),
+                           static_cast<std::uint64_t>(w.m), w.n),
+          "a layout");
   const auto many = [&](cublasLtMatrixLayout_t layout, Count distance) {
     const auto batch = static_cast<std::int32_t>(w.batch);
     require(lt.layout_set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch), "a batch");

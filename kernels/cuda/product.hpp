@@ -23,7 +23,7 @@ class Product {
 
   std::size_t candidates() const { return found_.size(); }
   void choose(std::size_t candidate) { chosen_ = candidate; }
-  // C (m, n) = A (m, k) x B (k, n), row by row. Enqueues only.
+  // C (m, n) = A (m, k) x B (k, n), A and B as the workload has them, C row by row. Enqueues only.
   void run(const void* a, const void* b, void* c, cudaStream_t stream) const;
 
  private:

@@ -36,6 +36,7 @@ class CudaBackend : public Backend {
   void poison(CudaTask& task);
   void choose_fastest(CudaTask& task);
   Timing run_graph(CudaTask& task, Count repeats);
+  Timing run_waited(Count repeats);
   Timing run_transfer(CudaTask& task, Count repeats);
   Verification verify_matmul(const CudaTask& task) const;
   Verification verify_memory(const CudaTask& task) const;

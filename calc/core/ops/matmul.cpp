@@ -26,6 +26,12 @@ Count common_alignment(const Tensor& a, const Tensor& b, const Tensor& y) {
   return std::min({row_alignment(a), row_alignment(b), row_alignment(y)});
 }
 
+// Whether the matrix in the last two axes lies column by column.
+bool is_turned(const Tensor& x) {
+  const int last = x.rank() - 1;
+  return x.size(last) > 1 && x.layout.stride[last] != 1 && x.layout.stride[last - 1] == 1;
+}
+
 bool column_major(const Tensor& x) { return x.layout.stride[0] == 1 && x.layout.stride[1] == x.size(0); }
 
 Tensor product(Trace& t, Op op, const Tensor& a, const Tensor& b, const Tensor* bias) {
@@ -39,6 +45,8 @@ Tensor product(Trace& t, Op op, const Tensor& a, const Tensor& b, const Tensor* 
   launch.m = a.size(0);
   launch.n = b.size(1);
   launch.k = a.size(1);
+  launch.a_turned = is_turned(a);
+  launch.b_turned = is_turned(b);
   launch.row_alignment = common_alignment(a, b, y);
   return y;
 }
@@ -87,6 +95,8 @@ Tensor batched(Trace& t, const Tensor& a, const Tensor& b, const std::optional<S
   launch.m = a.size(1);
   launch.n = b.size(2);
   launch.k = a.size(2);
+  launch.a_turned = is_turned(a);
+  launch.b_turned = is_turned(b);
   launch.row_alignment = common_alignment(a, b, y);
   if (pairs) {
     // FLOPs of one scored pair: a multiply-add along whichever axis is no sequence axis.

@@ -70,7 +70,8 @@ void Rates::read_measurements() {
   Count largest = 0;
   bool main_dtype = false;
   for (const MeasuredWorkload& w : device_->measured) {
-    if (!w.verified || !(w.median > Seconds(0))) continue;
+    // Training goes on for longer than a burst.
+    if (!w.verified || !(w.median > Seconds(0)) || w.span == "burst") continue;
     const Count m = dimension(w, "m", 0), n = dimension(w, "n", 0), k = dimension(w, "k", 0);
     if (w.workload == "matmul" && m > 0 && n > 0 && k > 0) {
       const Count batch = dimension(w, "batch", 1);
@@ -99,7 +100,7 @@ void Rates::read_measurements() {
       largest = w.bytes.value();
       copy_rate_ = w.bytes / w.median;
     }
-    if (w.workload == "launch") launch_cost = w.median;
+    if (w.workload == "launch" && (w.variant.empty() || w.variant == "queued")) launch_cost = w.median;
   }
   if (!main_dtype || largest == 0) return;
   basis = "measured";
