@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <utility>
 
 #include "cli/all_commands.hpp"
 #include "cli/atomic_file.hpp"
@@ -157,9 +158,26 @@ std::vector<MeasuredWorkload> resumed(const std::string& file, const std::string
 }
 
 Effort effort_from(const Arguments& arguments) {
-  if (arguments.has("quick") && arguments.has("full"))
-    throw Error(Exit::usage, "--quick and --full exclude each other");
-  return arguments.has("quick") ? Effort::quick : arguments.has("full") ? Effort::full : Effort::usual;
+  Effort effort = Effort::usual;
+  int given = 0;
+  for (const auto& [name, one] :
+       {std::pair{"tiny", Effort::tiny}, std::pair{"quick", Effort::quick}, std::pair{"full", Effort::full}}) {
+    if (!arguments.has(name)) continue;
+    effort = one;
+    ++given;
+  }
+  if (given > 1) throw Error(Exit::usage, "--tiny, --quick and --full exclude each other");
+  return effort;
+}
+
+std::string words_for(Effort effort) {
+  switch (effort) {
+    case Effort::tiny: return "tiny: the rates mean nothing";
+    case Effort::quick: return "quick";
+    case Effort::usual: return "usual";
+    case Effort::full: return "full";
+  }
+  return "";
 }
 
 // 0: not asked for.
@@ -205,7 +223,7 @@ Exit run(const Arguments& arguments, Output& output) {
   measured.method = info.method;
   measured.method["program"] = "llmcalc " + std::string(version);
   measured.method["date"] = today();
-  measured.method["effort"] = effort == Effort::quick ? "quick" : effort == Effort::full ? "full" : "usual";
+  measured.method["effort"] = words_for(effort);
   measured.method["data"] = "uniform in [-1, 1)";
   measured.method["bytes"] = "read + written";
   measured.method["statistic"] = "median; noise: half its 95 % interval (moving-block bootstrap) as a share of it";
@@ -255,7 +273,7 @@ Exit run(const Arguments& arguments, Output& output) {
     warn("not everything that was measured is right: see FAILED in the table", "");
     return Exit::measurement_failed;
   }
-  if (campaign.any_noisy() && effort != Effort::quick && !arguments.has("allow-noisy")) {
+  if (campaign.any_noisy() && effort > Effort::quick && !arguments.has("allow-noisy")) {
     warn("some workloads never settled", "end what else is running, or accept it with --allow-noisy");
     return Exit::measurement_failed;
   }
@@ -296,6 +314,9 @@ Command measure_command() {
        .help = "at most 10 s on a processor, 20 s on a GPU; noisy values are marked, exit 0",
        .group = how},
       {.name = "full", .help = "at most 5 min", .group = how},
+      {.name = "tiny",
+       .help = "every kernel once on a few KiB, for valgrind or compute-sanitizer; the rates mean nothing",
+       .group = how},
       {.name = "sustained",
        .value = "TIME",
        .help = "then run the fastest product and pass so long each: burst and sustained rates apart",

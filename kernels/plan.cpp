@@ -20,6 +20,7 @@ struct Scale {
 
 Scale scale_of(Effort effort) {
   switch (effort) {
+    case Effort::tiny: return {0, 0, 1, 1};
     case Effort::quick: return {0.15, 0.12, 5, 60};
     case Effort::usual: return {1.0, 1.0, 9, 200};
     case Effort::full: return {3.0, 2.0, 15, 500};
@@ -39,10 +40,12 @@ class Maker {
     for (const std::string& variant : variants) {
       group.variants.push_back(workload);
       group.variants.back().variant = variant;
+      if (tiny()) group.variants.back().cold = false;
     }
     group.limits.target = info_.is_gpu ? gpu_target : cpu_target;
     group.limits.fewest = scale_.fewest;
     group.limits.most = scale_.most;
+    if (tiny()) group.limits.shortest_sample = 0;
     group.limits.seconds =
         longer * (workload.op.empty() ? scale_.group : scale_.step) * static_cast<double>(variants.size());
     group.latest = latest;
@@ -57,6 +60,7 @@ class Maker {
   bool wanted(const std::string& name) const {
     return only_.empty() || std::find(only_.begin(), only_.end(), name) != only_.end();
   }
+  bool tiny() const { return effort_ == Effort::tiny; }
   bool quick() const { return effort_ == Effort::quick; }
   bool full() const { return effort_ == Effort::full; }
 
@@ -82,6 +86,7 @@ Workload diagnostic(Kernel kernel, Count elements) {
 // Arrays of 32 MiB on a processor (8 MiB when in a hurry), 256 MiB on a GPU; windows of them are used in turn until the
 // caches are left.
 Count memory_elements(const Maker& maker, bool gpu) {
+  if (maker.tiny()) return Count{1} << 13;
   return gpu ? Count{1} << 26 : Count{1} << (maker.quick() ? 21 : 23);
 }
 
@@ -113,8 +118,8 @@ void add_more_memory(Maker& maker, bool gpu) {
 
 // The library's own copy, and over the link: 1 KiB to 1 GiB, for latency and rate.
 void add_transfers(Maker& maker, bool gpu) {
-  constexpr Count smallest = 1 << 10, largest = 1 << 30, hurried = 1 << 25, float_bytes = 4;
-  const Count factor = maker.full() ? 4 : maker.quick() ? 32 : 8;
+  constexpr Count smallest = 1 << 10, hurried = 1 << 25, tiny = 1 << 14, float_bytes = 4;
+  const Count largest = maker.tiny() ? tiny : Count{1} << 30, factor = maker.full() ? 4 : maker.quick() ? 32 : 8;
   for (Count bytes = smallest; bytes <= (maker.quick() && !gpu ? hurried : largest); bytes *= factor)
     maker.add(memory_workload(Kernel::memory_copy, DType::float32, bytes / float_bytes));
   if (!gpu) return;
@@ -126,7 +131,7 @@ void add_transfers(Maker& maker, bool gpu) {
 
 // From one multiply-add an element, bound by memory, to so many that arithmetic is all there is: the measured roof.
 void add_intensities(Maker& maker, bool gpu) {
-  const Count most = gpu ? 1024 : 256, factor = maker.quick() ? 4 : 2;
+  const Count most = maker.tiny() ? 4 : gpu ? 1024 : 256, factor = maker.quick() ? 4 : 2;
   for (Count rounds = 1; rounds <= most; rounds *= factor)
     maker.add(intensity_workload(memory_elements(maker, gpu), rounds));
 }
@@ -139,6 +144,7 @@ void add_matmuls(Maker& maker, bool gpu) {
   std::vector<Count> squares =
       gpu ? std::vector<Count>{512, 1024, 2048, 4096, 8192} : std::vector<Count>{512, 1024, 256, 128};
   if (maker.full()) squares.push_back(gpu ? 16384 : 2048);
+  if (maker.tiny()) squares = {16, 33};
   std::vector<Shape> sweep =
       gpu ? std::vector<Shape>{{128, 4096, 4096},
                                {4096, 4096, 128},
@@ -147,6 +153,7 @@ void add_matmuls(Maker& maker, bool gpu) {
                                {4095, 4097, 4093}}
           : std::vector<Shape>{
                 {32, 1024, 1024}, {1024, 1024, 32}, {200, 2000, 700}, {2000, 700, 200}, {199, 701, 1999}};
+  if (maker.tiny()) sweep = {{1, 33, 17}, {33, 1, 5}};
   const std::vector<DType> dtypes =
       gpu ? std::vector<DType>{DType::bfloat16, DType::float16, DType::float32, DType::float8_e4m3fn}
           : std::vector<DType>{DType::float32};
@@ -165,7 +172,7 @@ void add_matmuls(Maker& maker, bool gpu) {
     }
     for (const Shape& s : sweep) maker.add(matmul_workload(dtype, s.m, s.n, s.k, 1, layout), library);
     // As a step's products find their operands: forward through a stored (out, in) weight, and the weight's gradient.
-    const Count side = gpu ? 4096 : 512;
+    const Count side = maker.tiny() ? 32 : gpu ? 4096 : 512;
     if (!fp8) {
       for (const char* turned : {"NT", "TN"}) maker.add(matmul_workload(dtype, side, side, side, 1, turned), library);
     }
@@ -181,7 +188,9 @@ void add_matmuls(Maker& maker, bool gpu) {
 
 // Our own, from the simplest on: what implementing it well is worth. Cached: what is compared is the arithmetic.
 void add_ladder(Maker& maker, bool gpu) {
-  const auto square = [](DType dtype, Count size) {
+  constexpr Count tile = 128;  // what the tensor kernel takes at least
+  const auto square = [&](DType dtype, Count usual) {
+    const Count size = maker.tiny() ? tile : usual;
     Workload w = matmul_workload(dtype, size, size, size);
     w.cold = false;
     return w;
@@ -209,7 +218,7 @@ Plan make_plan(const DeviceInfo& info, Effort effort, const std::vector<std::str
                std::vector<Workload> step) {
   Maker maker(info, effort, only);
   const bool gpu = info.is_gpu;
-  constexpr Count peak_rounds = 100'000;
+  const Count peak_rounds = effort == Effort::tiny ? 100 : 100'000;
   // What predicts comes first, but a hurried run leaves the larger part of its time to what it is tested on.
   constexpr double calibration_share = 0.35;
   if (maker.quick() && !step.empty()) maker.latest = calibration_share;
@@ -237,6 +246,7 @@ Plan make_plan(const DeviceInfo& info, Effort effort, const std::vector<std::str
   add_ladder(maker, gpu);
   add_transfers(maker, gpu);
   switch (effort) {
+    case Effort::tiny: maker.plan.seconds = full_seconds; break;
     case Effort::quick: maker.plan.seconds = (gpu ? gpu_quick : cpu_quick) * (info.busy ? when_busy : 1); break;
     case Effort::usual: maker.plan.seconds = usual_seconds; break;
     case Effort::full: maker.plan.seconds = full_seconds; break;

@@ -9,7 +9,8 @@
 
 namespace llmcalc {
 
-enum class Effort : unsigned char { quick, usual, full };
+// Tiny: every kernel once on a few KiB, to be watched by a tool that makes it slow; its rates mean nothing.
+enum class Effort : unsigned char { tiny, quick, usual, full };
 
 // Workloads that are sampled in turn, and how long they may take.
 struct Group {

@@ -255,6 +255,8 @@ std::vector<Outcome> measure_sustained(Backend& backend, const DeviceInfo& info,
       part.wall.push_back(arm.samples.wall[i]);
       part.cpu.push_back(arm.samples.cpu[i]);
     }
+    if (part.wall.empty() && arm.problem.empty()) outcome.skipped = "one run takes longer than that part of the time";
+    if (!outcome.skipped.empty()) continue;
     arm.task->workload.span = outcome.workload.span;
     outcome.record =
         record_of(info, *arm.task, part, limits,

@@ -13,7 +13,7 @@ most_seconds=290  # of all steps together; what comes too late is cut short, and
 : >"$summary"
 failed=0
 
-# step NAME SECONDS COMMAND...: output to NAME.txt, one line to the summary. Exit codes 0 and 1 (a verdict) are answers.
+# step NAME SECONDS COMMAND...: output to NAME.txt, one line to the summary. A check's exit 1 is a verdict, an answer too.
 step() {
   local name=$1 limit=$2 started=$SECONDS result=0
   shift 2
@@ -23,14 +23,18 @@ step() {
     return
   fi
   timeout "$limit" "$@" >"$name.txt" 2>&1 || result=$?
-  case $result in
-    0) ;;
-    124) failed=1 ;;
-    *) [ "$name" != "${name#check}" ] && [ $result -eq 1 ] || failed=1 ;;
+  case $name-$result in
+    *-0 | check-*-1) ;;
+    *) failed=1 ;;
   esac
   printf '%-24s exit %3d  %3d s\n' "$name" $result $((SECONDS - started)) | tee -a "$summary"
 }
 skip() { printf '%-24s skipped: %s\n' "$1" "$2" | tee -a "$summary"; }
+measure() {  # measure NAME SECONDS OPTIONS...
+  local name=$1 limit=$2
+  shift 2
+  step "$name" "$limit" "$program" measure --backend cuda --out "$name.yaml" --record "$name.samples" "$@"
+}
 
 # PyTorch brings cuBLAS along where the toolkit is not installed.
 python=$(command -v python3 || true)
@@ -43,41 +47,63 @@ for path in sys.path:
   [ -z "$blas" ] || export LD_LIBRARY_PATH="$blas${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 fi
 
+# 1. The machine, and the program itself: that it starts, estimates, and verifies its own kernels on the processor.
 { nvidia-smi; nvidia-smi -q -d CLOCK,POWER,TEMPERATURE,PERFORMANCE; "$program" --version; } >machine.txt 2>&1
 step backends 20 "$program" measure --list-backends
 grep -qE '^cuda .* yes' backends.txt || { cat backends.txt; echo "no usable CUDA device" | tee -a "$summary"; exit 4; }
+step self-check 20 "$program" measure --backend cpu --tiny --out self-check.yaml
 
-# Memory errors and races show on tiny shapes as well; samples are few there because the tool is slow.
+# 2. Every kernel once on a few KiB: right, and without a memory error or a race.
+measure verify 15 --tiny
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
 for tool in memcheck racecheck; do
   if [ -z "$sanitizer" ]; then
     skip "$tool" "no compute-sanitizer"
   else
-    step "$tool" 30 "$sanitizer" --tool "$tool" --error-exitcode 9 "$program" measure --backend cuda --quick --allow-noisy \
-      --only launch,softmax,rms_norm --out "$tool.yaml"
+    step "$tool" 30 "$sanitizer" --tool "$tool" --error-exitcode 9 "$program" measure --backend cuda --tiny --out "$tool.yaml"
   fi
 done
 
-step measure 25 "$program" measure --backend cuda --quick --out gpu.yaml
-step measure-again 25 "$program" measure --backend cuda --quick --out gpu-again.yaml
-step memory 45 "$program" measure --backend cuda --allow-noisy --only copy,read,write,triad,host_to_device,device_to_host,both_directions --out memory.yaml
-gpt2=(--batch 8 --seq 1024 --precision amp-bf16)
-step step-gpt2 40 "$program" measure --backend cuda --quick --model gpt2 "${gpt2[@]}" --out gpt2.yaml
-step check-gpt2 20 "$program" check gpt2 gpt2.yaml "${gpt2[@]}"
-llama=(--batch 1 --seq 4096 --precision bf16)
-step step-llama 40 "$program" measure --backend cuda --quick --model llama-3-8b "${llama[@]}" --out llama-3-8b.yaml
-step check-llama 20 "$program" check llama-3-8b llama-3-8b.yaml "${llama[@]}"
-step estimate-gpt2 20 "$program" estimate gpt2 gpt2.yaml "${gpt2[@]}" --format json
+# 3. Copies and transfers; products; the same protocol twice; what lasts.
+measure copies 25 --quick --only copy,memcpy,read,write,scale,add,triad
+measure transfers 25 --quick --only host_to_device,device_to_host,both_directions,launch
+measure products 25 --quick --only matmul,copy --sustained 4s
+measure products-again 20 --quick --only matmul,copy
+measure roof 15 --quick --only intensity,copy
+step roofline 10 "$program" roofline roof.yaml
 
-# The same step in PyTorch: memory and time as the truth for estimates of these configurations.
+# 4. Two steps, operation by operation, against the estimate. Llama's layers are alike: one of them has all operations.
+cat >llama-layer.yaml <<'YAML'
+schema: llmcalc.model/1
+name: One layer of Llama 3 8B
+architecture: llama
+hidden_size: 4096
+intermediate_size: 14336
+num_hidden_layers: 1
+num_attention_heads: 32
+num_key_value_heads: 8
+vocab_size: 128256
+max_position_embeddings: 8192
+source: hidden sizes of Llama 3 8B's config.json, with one layer
+YAML
+gpt2=(--batch 8 --seq 1024 --precision amp-bf16)
+measure step-gpt2 25 --quick --model gpt2 "${gpt2[@]}"
+step check-gpt2 10 "$program" check gpt2 step-gpt2.yaml "${gpt2[@]}"
+llama=(--batch 1 --seq 4096 --precision bf16)
+measure step-llama 25 --quick --model llama-layer.yaml "${llama[@]}"
+step check-llama 10 "$program" check llama-layer.yaml step-llama.yaml "${llama[@]}"
+
+# 5. The same step in PyTorch: memory and time as the truth, the estimate of the same job beside it.
 if [ -n "$python" ] && "$python" -c 'import torch, transformers; assert torch.cuda.is_available()' 2>/dev/null; then
   cat >pytorch.py <<'PYTHON'
-import json, time, torch
+import json, subprocess, sys, time, torch
 from transformers import GPT2Config, GPT2LMHeadModel
-for batch, seq, precision in [(b, t, p) for b, t in ((1, 256), (1, 1024), (4, 512), (8, 1024), (16, 1024)) for p in ("fp32", "amp-bf16")]:
+jobs = [(b, t, p, "adamw") for b, t in ((1, 256), (1, 1024), (4, 512), (8, 1024)) for p in ("fp32", "amp-bf16")]
+jobs += [(4, 512, "amp-bf16", "sgd"), (16, 1024, "amp-bf16", "adamw")]
+for batch, seq, precision, optimizer_name in jobs:
     torch.cuda.empty_cache(); torch.cuda.reset_peak_memory_stats()
     model = GPT2LMHeadModel(GPT2Config()).cuda().train()
-    optimizer = torch.optim.AdamW(model.parameters())
+    optimizer = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}[optimizer_name](model.parameters(), lr=1e-4)
     ids = torch.randint(0, 50257, (batch, seq), device="cuda")
     times = []
     for _ in range(12):
@@ -86,11 +112,20 @@ for batch, seq, precision in [(b, t, p) for b, t in ((1, 256), (1, 1024), (4, 51
             loss = model(ids, labels=ids).loss
         loss.backward(); optimizer.step(); optimizer.zero_grad(); torch.cuda.synchronize()
         times.append(time.perf_counter() - start)
-    print(json.dumps({"model": "gpt2", "batch": batch, "seq": seq, "precision": precision, "torch": torch.__version__,
-                      "max_memory_allocated": torch.cuda.max_memory_allocated(), "step": sorted(times[2:])[5]}), flush=True)
+    row = {"model": "gpt2", "batch": batch, "seq": seq, "precision": precision, "optimizer": optimizer_name,
+           "torch": torch.__version__, "max_memory_allocated": torch.cuda.max_memory_allocated(), "step": sorted(times[2:])[5]}
+    asked = [sys.argv[1], "estimate", "gpt2", sys.argv[2], "--batch", str(batch), "--seq", str(seq), "--precision", precision,
+             "--optimizer", optimizer_name, "--format", "json"]
+    answer = subprocess.run(asked, capture_output=True, text=True)
+    if answer.returncode == 0:
+        estimate = json.loads(answer.stdout)
+        row["estimated_peak"], row["estimated_step"] = estimate["memory"]["peak"], estimate["time"]["step"]
+    else:
+        row["estimate"] = answer.stderr.strip()
+    print(json.dumps(row), flush=True)
     del model, optimizer, loss
 PYTHON
-  step pytorch 70 "$python" pytorch.py
+  step pytorch 60 "$python" pytorch.py "$program" products.yaml
 else
   skip pytorch "no PyTorch with CUDA and transformers here"
 fi

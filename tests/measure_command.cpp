@@ -1,4 +1,5 @@
 // `llmcalc measure` and `llmcalc check` as a user meets them: exit codes, the profile, an interrupt, a full disk.
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,7 +122,101 @@ TEST_CASE("A full disk and a folder that is not there are reported, with nothing
   }
 }
 
+TEST_CASE("A disk that fills up leaves the profile that was there, whole") {
+  const Scratch scratch;
+  const std::string out = scratch.file("m.yaml"), backend = "replay:" + scratch.file("steady.txt", steady);
+  const std::vector<std::string> first = {"measure", "--backend", backend, "--quick", "--only", "copy", "--out", out};
+  REQUIRE(run_program(first).exit == 0);
+  const std::size_t before = device_in(out).measured.size();
+  const pid_t child = fork();
+  if (child == 0) {
+    // No file may grow beyond a kilobyte: the longer profile does not fit.
+    const rlimit limit{1024, 1024};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    std::signal(SIGXFSZ, SIG_IGN);
+    std::freopen("/dev/null", "w", stdout);
+    std::freopen("/dev/null", "w", stderr);
+    execl(LLMCALC_PROGRAM, LLMCALC_PROGRAM, "measure", "--backend", backend.c_str(), "--quick", "--only",
+          "copy,triad,add,scale", "--out", out.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 3);
+  CHECK(device_in(out).measured.size() == before);
+  CHECK(access((out + ".partial").c_str(), F_OK) != 0);
+}
+
+TEST_CASE("Raw samples are kept, and play back to the same verdicts") {
+  const Scratch scratch;
+  const std::string recording = scratch.file("samples.txt");
+  const auto measured = [&](const std::string& backend, const std::string& out) {
+    const Ran ran = run_program({"measure", "--backend", backend, "--tiny", "--record", recording, "--out", out});
+    INFO(ran.err);
+    CHECK(ran.exit == 0);
+    return device_in(out);
+  };
+  const Device live = measured("cpu", scratch.file("live.yaml"));
+  const std::string kept = scratch.file("kept.txt");
+  REQUIRE(std::rename(recording.c_str(), kept.c_str()) == 0);
+  const Device replayed = measured("replay:" + kept, scratch.file("replayed.yaml"));
+  CHECK(replayed.name == live.name);
+  REQUIRE(live.measured.size() > 20);
+  REQUIRE(replayed.measured.size() == live.measured.size());
+  for (std::size_t i = 0; i < live.measured.size(); ++i) {
+    INFO(live.measured[i].workload);
+    CHECK(live.measured[i].verified);
+    CHECK(replayed.measured[i].verified);
+    CHECK(replayed.measured[i].workload == live.measured[i].workload);
+    CHECK(replayed.measured[i].layout == live.measured[i].layout);
+    CHECK(replayed.measured[i].flops == live.measured[i].flops);
+    CHECK(replayed.measured[i].median.value() == Approx(live.measured[i].median.value()).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("Transfers of a device are fitted, and stand in the profile") {
+  const Scratch scratch;
+  // 2 us + payload / 50 GB/s for the five sizes of a quick run.
+  std::string text = "llmcalc.replay/1\ndevice Card\nmemory 1000000\ncache 1000\ngpu\ncapability 9.0\n";
+  for (double bytes = 1024; bytes <= 1073741824; bytes *= 32)
+    text += "workload host_to_device uint8 pinned," + std::to_string(static_cast<long long>(bytes)) + "\nsamples " +
+            std::to_string(2e-6 + bytes / 50e9) + "\n";
+  const std::string out = scratch.file("card.yaml");
+  const Ran ran = run_program({"measure", "--backend", "replay:" + scratch.file("card.txt", text), "--quick", "--only",
+                               "host_to_device", "--out", out});
+  INFO(ran.err);
+  CHECK(ran.exit == 0);
+  CHECK(ran.out.find("payload") != std::string::npos);
+  const Device device = device_in(out);
+  REQUIRE(device.transfers.size() == 1);
+  CHECK(device.transfers[0].variant == "pinned");
+  CHECK(device.transfers[0].rate.value() == Approx(50e9).epsilon(0.02));
+  CHECK(device.transfers[0].latency.value() == Approx(2e-6).epsilon(0.2));  // the samples above have microseconds
+  CHECK(run_program({"validate", out}).exit == 0);
+}
+
+TEST_CASE("A long run is reported apart, and the roof that was measured is shown") {
+  const Scratch scratch;
+  const std::string out = scratch.file("m.yaml"), backend = "replay:" + scratch.file("steady.txt", steady);
+  const Ran ran = run_program({"measure", "--backend", backend, "--quick", "--only", "copy,matmul,intensity",
+                               "--sustained", "3s", "--out", out});
+  INFO(ran.err);
+  CHECK(ran.exit == 0);
+  CHECK(ran.out.find("of the burst") != std::string::npos);
+  std::size_t bursts = 0;
+  for (const MeasuredWorkload& w : device_in(out).measured) bursts += w.span == "burst";
+  CHECK(bursts == 2);  // one product, one pass
+  const Ran roof = run_program({"roofline", out});
+  CHECK(roof.exit == 0);
+  CHECK(roof.out.find("The roof as measured") != std::string::npos);
+  CHECK(run_program({"measure", "--backend", backend, "--sustained", "1s"}).exit == 3);
+  CHECK(run_program({"measure", "--backend", backend, "--sustained", "soon"}).exit == 3);
+}
+
 TEST_CASE("Wrong usage of measure is refused") {
+  CHECK(run_program({"measure", "--tiny", "--quick"}).exit == 2);
+
   CHECK(run_program({"measure", "--only", "cpy"}).exit == 2);
   CHECK(run_program({"measure", "--quick", "--full"}).exit == 2);
   CHECK(run_program({"measure", "--backend", "abacus"}).exit == 2);

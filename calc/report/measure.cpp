@@ -196,7 +196,7 @@ std::string measure_text(const Measured& measured, bool markdown, bool colour) {
   if (measured.bandwidth) page.line("memory: " + format_rate(*measured.bandwidth) + ", bytes read and written");
   for (const MeasuredTransfer& t : measured.transfers)
     page.line(t.workload + (t.variant.empty() ? "" : " ") + t.variant + ": " + format_time(t.latency) +
-              " + payload / " + format_rate(t.rate) + " (" + std::to_string(t.sizes) + " sizes, one is off by " +
+              " + payload / " + format_rate(t.rate) + " (" + std::to_string(t.sizes) + " sizes, the furthest off by " +
               format_percent(t.misfit) + ")");
   for (const MeasuredWorkload& burst : measured.workloads) add_span(measured, burst, page);
   for (const std::string& words : measured.expected) page.line(words);
