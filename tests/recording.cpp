@@ -88,7 +88,8 @@ TEST_CASE("A recording keeps a failed verification, and its reason") {
   const std::string text = steady + "workload *\nsamples 0.01\nerror 0.5\nlimit 0.1\nproblem the last row is missing\n";
   replay::ReplayBackend wrong(text, "wrong");
   replay::Recorder recorder(wrong);
-  const Plan plan = small_plan();
+  Plan plan = small_plan();
+  plan.groups.pop_back();  // what no machine has memory for
   const Campaign campaign = run_campaign(recorder, recorder.info(), plan, {}, go_on, {});
   replay::ReplayBackend played(recorder.text(), "recorded");
   const Campaign replayed = run_campaign(played, played.info(), plan, {}, go_on, {});
