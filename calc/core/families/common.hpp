@@ -27,8 +27,8 @@ std::vector<Count> all_layers(Count count);
 struct LlamaDefaults {
   Count inner = 11008;  // 0: the family has no intermediate_size
   Count max_seq = 2048;
-  std::optional<Count> kv_heads;   // nothing: as many as heads
-  std::optional<Count> head_size;  // nothing: hidden / heads
+  std::optional<Count> kv_heads = {};   // nothing: as many as heads
+  std::optional<Count> head_size = {};  // nothing: hidden / heads
   bool tied = false;
   const char* activation = "silu";
   const char* activation_key = "hidden_act";
