@@ -42,6 +42,9 @@ Report made_up(Count peak_gib) {
   flops.model = Flops(60 * 6000);
   flops.hardware = Flops(60 * 8000);
   flops.recompute = Flops(60 * 1800);
+  flops.attention = Flops(60 * 600);
+  flops.scores_again = Flops(60 * 200);
+  flops.attention_is_causal = true;
   flops.forward_per_token = 2000;
   flops.model_per_token = 6000;
   report.flops = flops;

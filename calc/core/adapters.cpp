@@ -69,13 +69,20 @@ void check_targets(const Parameters& parameters, const LoraOptions& lora) {
   }
 }
 
+// "input_layernorm", "LayerNorm", "ln_1", "norm_f".
+bool is_norm(const Parameter& p) {
+  return p.name.find("norm") != std::string::npos || p.name.find("Norm") != std::string::npos ||
+         p.name.find("ln_") != std::string::npos;
+}
+
 bool belongs_to(const std::string& part, const Parameter& p) {
   if (part == "embedding") return p.role == Role::embedding;
   if (part == "positions") return p.role == Role::positions;
   if (part == "head") return p.role == Role::head;
   if (part == "layers") return p.layer_kind >= 0;
-  if (part == "norms") return p.name.find("norm") != std::string::npos || p.name.find("ln_") != std::string::npos;
-  if (part == "attention") return p.name.find("att") != std::string::npos;
+  if (part == "norms") return is_norm(p);
+  if (part == "attention") return p.half == Half::attention;
+  if (part == "mlp") return p.half == Half::mlp;
   return p.name.find(part) != std::string::npos;
 }
 

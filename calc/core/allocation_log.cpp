@@ -1,9 +1,16 @@
 #include "core/allocation_log.hpp"
 
+#include <algorithm>
+
 namespace llmcalc {
 
+bool AllocationLog::has_room(std::size_t more) {
+  complete_ = complete_ && more <= most_events && events_.size() + more <= most_events;
+  return complete_;
+}
+
 void AllocationLog::born(const void* storage, Bytes bytes) {
-  if (bytes == Bytes(0)) return;
+  if (bytes == Bytes(0) || !has_room(1)) return;
   alive_[storage] = next_;
   events_.push_back({next_++, bytes});
 }
@@ -18,6 +25,8 @@ void AllocationLog::died(const void* storage) {
 
 void AllocationLog::repeat(Count times) {
   if (times <= 0) return;
+  const auto each = events_.size() - mark_ + freed_with_copies_.size();
+  if (!has_room(each * static_cast<std::size_t>(std::min<Count>(times, most_events)))) return;
   // What was allocated since the mark and is still alive.
   std::vector<AllocationEvent> left;
   for (std::size_t i = mark_; i < events_.size(); ++i) {

@@ -7,6 +7,12 @@ std::string_view name_of(Status status) {
   return status == Status::verified ? "verified" : status == Status::counted ? "counted" : "approximate";
 }
 
+// Of approximate architectures, for the scope of every estimate (docs/reference/architectures.md says the same).
+constexpr const char* no_inputs_of_layers =
+    "the trace: inputs that each layer has of its own (hidden_size_per_layer_input) are counted as parameters alone";
+constexpr const char* no_compressed_keys =
+    "the trace: compressed long-range keys (and their cache), the mixing of residual streams, hashed routing";
+
 const std::vector<Architecture>& architectures() {
   static const std::vector<Architecture> all{
       {"gpt2", Status::verified, "learned positions, LayerNorm, biases, tied head", build_gpt2},
@@ -58,10 +64,11 @@ const std::vector<Architecture>& architectures() {
       {"dbrx", Status::counted, "experts everywhere, fused and clipped q/k/v", build_dbrx},
       {"llama4_text", Status::verified, "chunked attention, experts and a shared one", build_llama4},
       {"gemma4_text", Status::approximate, "global layers with heads of their own, experts beside the MLP",
-       build_gemma4},
+       build_gemma4, no_inputs_of_layers},
       {"deepseek_v32", Status::verified, "deepseek_v3 with an index of the keys a query sees", build_deepseek_v32},
       {"glm_moe_dsa", Status::verified, "deepseek_v32 with other sizes", build_glm_moe_dsa},
-      {"deepseek_v4", Status::approximate, "compressed long-range keys, several residual streams", build_deepseek_v4},
+      {"deepseek_v4", Status::approximate, "compressed long-range keys, several residual streams", build_deepseek_v4,
+       no_compressed_keys},
       {"transformer", Status::counted, "a decoder written out in plain switches", build_plain},
       {"mamba", Status::counted, "state-space layers only, residual in float32", build_mamba},
       {"falcon_mamba", Status::counted, "mamba with norms without weights inside", build_falcon_mamba},

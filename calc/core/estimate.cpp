@@ -1,5 +1,7 @@
 #include "core/estimate.hpp"
 
+#include <algorithm>
+
 #include "core/conventions.hpp"
 #include "core/fit.hpp"
 #include "core/passes/device_memory.hpp"
@@ -14,15 +16,6 @@ namespace {
 
 constexpr const char* library_version = "transformers 5.24, torch 2.15";
 
-// Bytes per parameter the recipe and the optimizer hold, by the rule of thumb.
-Count bytes_per_parameter(const StepPlan& plan) {
-  const Precision& p = *plan.precision;
-  if (plan.infers) return size_of(p.weight).value();
-  const Bytes states = plan.optimizer->cost(Dims{1}, p.stepped()).states;
-  const Bytes master = p.master ? size_of(*p.master) : Bytes(0);
-  return (size_of(p.weight) + size_of(p.gradient) + master + states).value();
-}
-
 void add_parameters(Report& report, const ModelSource& source, const StepPlan& plan) {
   if (source.model) {
     report.parameters = count_parameters(parameters_of(*source.model, plan));
@@ -35,22 +28,44 @@ void add_parameters(Report& report, const ModelSource& source, const StepPlan& p
   report.mixture_of_experts = source.active_parameters.has_value();
 }
 
-void add_rules(Report& report, const StepPlan& plan) {
-  report.rule_6nd_per_token = checked::multiply<Count>(6, report.parameters.active);
-  report.rule_bytes_per_parameter = bytes_per_parameter(plan);
-  report.rule_16n = Bytes(checked::multiply(report.rule_bytes_per_parameter, report.parameters.total));
+// What the job holds from step to step.
+Bytes held(const MemoryReport& memory) {
+  return memory.parameters + memory.gradients + memory.master_weights + memory.optimizer_states;
 }
 
-// States of a model known only by its size: a tensor of that many elements.
+void add_bytes_per_parameter(Report& report) {
+  if (report.parameters.total > 0)
+    report.rule_bytes_per_parameter =
+        held(report.memory).as_double() / static_cast<double>(report.parameters.total);
+}
+
+// Of a model known only by its size. States that depend on the tensors' shapes are not known from it.
 void add_size_only_memory(Report& report, const StepPlan& plan) {
   const Precision& p = *plan.precision;
   const Count n = report.parameters.total;
-  report.memory.parameters = size_of(p.weight) * n;
-  report.memory.peak = report.rule_16n;
-  if (plan.infers) return;
-  report.memory.gradients = size_of(p.gradient) * n;
-  if (p.master) report.memory.master_weights = size_of(*p.master) * n;
-  report.memory.optimizer_states = plan.optimizer->cost(Dims{n}, p.stepped()).states;
+  MemoryReport& memory = report.memory;
+  memory.parameters = size_of(p.weight) * n;
+  bool all_known = true;
+  if (!plan.infers) {
+    memory.gradients = size_of(p.gradient) * n;
+    if (p.master) memory.master_weights = size_of(*p.master) * n;
+    all_known = !states_follow_shape(*plan.optimizer, p.stepped());
+    if (all_known) memory.optimizer_states = plan.optimizer->cost(Dims{1}, p.stepped()).states * n;
+  }
+  memory.peak = held(memory);
+  if (all_known)
+    add_bytes_per_parameter(report);
+  else
+    report.scope.push_back("the states of " + std::string(plan.optimizer->name) +
+                           ": they depend on the tensors' shapes, which the size alone does not say");
+}
+
+// Expert products that autocast leaves in float32, weights and all.
+bool experts_in_float32(const StepPlan& plan, const TracedStep& step) {
+  const std::vector<Launch>& tape = step.trace.tape();
+  return plan.precision->autocast && std::any_of(tape.begin(), tape.end(), [](const Launch& launch) {
+           return launch.op == Op::grouped_mm && launch.dtype == DType::float32;
+         });
 }
 
 std::optional<FlopsPerSecond> device_peak(const Device& device, const Precision& precision) {
@@ -62,12 +77,20 @@ std::optional<FlopsPerSecond> device_peak(const Device& device, const Precision&
 void add_scope(Report& report, const Resolved& resolved, const ModelSource& source, const Device* device) {
   std::vector<std::string>& scope = report.scope;
   if (source.read_as) scope.push_back("read as the family " + *source.read_as + ", because --as said so");
+  if (source.architecture && !source.architecture->left_out.empty())
+    scope.push_back(std::string(source.architecture->left_out));
   if (report.size_only)
     scope.push_back("only the size is known: no activations, no attention FLOPs, no peak; rules of thumb only");
   if (resolved.kv_bits) {
     scope.push_back(
         "inference: weights and the cache of keys and values; not the activations of the pass that fills it; FLOPs are "
         "of one forward pass over all tokens; no time");
+    if (source.model && !report.memory.kv_cache && !report.memory.sequence_states)
+      scope.push_back("nothing is kept from token to token: an encoder has no cache of keys and values");
+    if (report.memory.sequence_states)
+      scope.push_back(
+          "states of recurrences: the convolutions' last inputs in the weights' dtype, the rest in float32, as fused "
+          "kernels keep them");
   } else if (!report.size_only && device) {
     scope.push_back(
         "memory: tensors, the caching allocator's pool and an allowance for context and workspaces; not what kernels "
@@ -109,7 +132,7 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
     if (const auto peak = device_peak(*device, *resolved.plan.precision)) report.device->peak = *peak;
   }
   add_parameters(report, source, resolved.plan);
-  add_rules(report, resolved.plan);
+  report.rule_6nd_per_token = checked::multiply<Count>(6, report.parameters.active);
 
   try {
     if (source.model) {
@@ -125,9 +148,16 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
       apply_convention(*report.flops, resolved.run.attention_flops, *source.model, resolved.plan.job, step.trace,
                        checked::multiply(resolved.run.accumulate, resolved.run.gpus));
       report.memory = infers ? inference_memory(*source.model, resolved.plan, *resolved.kv_bits) : account_memory(step);
+      add_bytes_per_parameter(report);
+      if (experts_in_float32(resolved.plan, step))
+        report.scope.push_back(
+            "the experts' products run in float32: torch 2.15 has no autocast rule for _grouped_mm; --precision bf16 "
+            "runs them in 16 bits");
       add_device_memory(
           report.memory,
           infers ? report.memory.peak : simulate_reserved(*source.model, resolved.plan, log, optimizer_begins), device);
+      if (!report.memory.reserved)
+        report.scope.push_back("the allocator's pool: so many layers allocate more often than is replayed");
       if (device) {
         if (device->usable_memory() > Bytes(0))
           report.fit = infers ? judge_inference(*source.model, resolved.plan, *resolved.kv_bits, report.memory, *device)

@@ -62,7 +62,7 @@ std::vector<Change> changes_for(const Model& model, const StepPlan& plan, const 
                        }});
   }
   if (plan.job.recompute == Recompute::none) {
-    if (plan.job.attention == AttentionKernel::eager)
+    if (plan.job.attention == AttentionKernel::eager || plan.job.attention == AttentionKernel::math)
       changes.push_back(
           {"--recompute selective", "", [](StepPlan& p) { p.job.recompute = Recompute::selective; }, true});
     changes.push_back({"--recompute full", "", [](StepPlan& p) { p.job.recompute = Recompute::full; }, true});
@@ -260,6 +260,16 @@ FitReport judge_fit(const Model& model, const StepPlan& plan, const TracedStep& 
   return fit;
 }
 
+namespace {
+
+// Nothing where the search ends before memory does: what is asked for does not grow, or hardly.
+std::optional<Count> limit_of(const std::function<Bytes(Count)>& bytes, Bytes limit, Count most) {
+  const Count found = largest_fitting(bytes, limit, most);
+  return found < most ? std::optional(found) : std::nullopt;
+}
+
+}  // namespace
+
 FitReport judge_inference(const Model& model, const StepPlan& plan, Count kv_bits, const MemoryReport& memory,
                           const Device& device) {
   Limits limits = judge(memory, device);
@@ -269,12 +279,15 @@ FitReport judge_inference(const Model& model, const StepPlan& plan, Count kv_bit
     fit.note = "the weights alone take " + format_gib(weights) + ": no batch size or context helps";
     return fit;
   }
+  const Bytes states = sequence_states(model.info, *plan.precision);
+  const auto needs = [&](Count batch, Count seq) {
+    return weights + (kv_cache(model.info, seq, kv_bits) + states) * batch;
+  };
   fit.max_batch =
-      largest_fitting([&](Count batch) { return weights + kv_cache(model.info, plan.job.seq, kv_bits) * batch; },
-                      limits.tensors, largest_batch_asked);
-  fit.max_seq =
-      largest_fitting([&](Count seq) { return weights + kv_cache(model.info, seq, kv_bits) * plan.job.batch; },
-                      limits.tensors, model.info.max_seq > 0 ? model.info.max_seq : largest_context_asked);
+      limit_of([&](Count batch) { return needs(batch, plan.job.seq); }, limits.tensors, largest_batch_asked);
+  const auto with_seq = [&](Count seq) { return needs(plan.job.batch, seq); };
+  fit.max_seq = model.info.max_seq > 0 ? largest_fitting(with_seq, limits.tensors, model.info.max_seq)
+                                       : limit_of(with_seq, limits.tensors, largest_context_asked);
   return fit;
 }
 

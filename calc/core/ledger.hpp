@@ -17,11 +17,12 @@ enum class Part : unsigned char {
   inputs,
   gradients,
   kv_cache,
+  sequence_states,  // of layers that mix tokens by a recurrence
   autocast_copies,  // low-precision copies of parameters
   saved,            // kept by a node for the backward pass
   temporaries,      // everything else that is alive: activations on their way, gradients of activations, workspaces
 };
-constexpr std::size_t part_count = 10;
+constexpr std::size_t part_count = 11;
 
 enum class Phase : unsigned char { forward, loss, backward, optimizer };
 constexpr std::size_t phase_count = 4;

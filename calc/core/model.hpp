@@ -49,12 +49,21 @@ struct AttentionTraits {
   bool always_masked = false;       // a mask is handed over even where the kernel's causal flag would do
   std::optional<Count> chunk = {};  // attends within chunks of so many tokens
   Count latent_cache = 0;           // elements a token that stand for k and v of all heads (latent attention)
+  bool cached = true;               // generation keeps its keys and values; an encoder's are used once
+  bool cache_has_window = true;     // the library's cache drops what the window (or chunk) no longer sees
+};
+
+// What layers that mix tokens by a recurrence keep of one sequence from token to token, in elements.
+struct SequenceState {
+  Count convolution = 0;  // the last inputs of short convolutions, in the dtype of the weights
+  Count recurrence = 0;   // in float32
 };
 
 struct ModelInfo {
   std::string architecture;  // "llama"
   Count hidden = 0, layers = 0, vocabulary = 0, max_seq = 0;
   std::vector<AttentionTraits> attention;  // one per distinct kind; empty: no attention at all
+  SequenceState recurrent;               // of all layers together
   bool mixture_of_experts = false;
   std::vector<AttentionTraits> prediction_attention;  // of the layers that Job::mtp adds
 };
@@ -84,6 +93,7 @@ struct Architecture {
   Status status;
   std::string_view summary;  // what sets it apart, in a few words
   std::unique_ptr<Model> (*build)(Fields& fields);
+  std::string_view left_out = {};  // of an approximate one: what its trace has not
 };
 
 // Every architecture there is, one row each (architectures.cpp).

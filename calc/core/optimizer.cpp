@@ -197,6 +197,14 @@ const std::vector<Optimizer>& optimizers() {
   return all;
 }
 
+bool states_follow_shape(const Optimizer& optimizer, DType dtype) {
+  // A scalar, a long vector and a matrix: 8-bit states quantise from a size on, factored ones want two axes.
+  constexpr Count side = 1024;
+  const Bytes one = optimizer.cost(Dims{1}, dtype).states;
+  return optimizer.cost(Dims{side * side}, dtype).states != one * (side * side) ||
+         optimizer.cost(Dims{side, side}, dtype).states != one * (side * side);
+}
+
 const Optimizer* optimizer_named(std::string_view name) {
   for (const Optimizer& optimizer : optimizers())
     if (optimizer.name == name) return &optimizer;

@@ -41,6 +41,9 @@ struct Optimizer {
   }
 };
 
+// Whether the bytes an element that the states take depend on the tensor's shape.
+bool states_follow_shape(const Optimizer& optimizer, DType dtype);
+
 const std::vector<Optimizer>& optimizers();
 const Optimizer* optimizer_named(std::string_view name);  // nullptr for an unknown name
 std::vector<std::string> optimizer_names();

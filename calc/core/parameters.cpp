@@ -19,6 +19,7 @@ ParameterId Parameters::add(std::string name, Dims shape, Role role) {
   parameter.shape = shape;
   parameter.role = role;
   parameter.layer_kind = kind_;
+  parameter.half = half_;
   all_.push_back(std::move(parameter));
   return static_cast<ParameterId>(all_.size()) - 1;
 }

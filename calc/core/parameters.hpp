@@ -20,6 +20,9 @@ enum class Role : unsigned char {
   routed_expert,  // all experts of a layer in one tensor, or one expert's
 };
 
+// The half of a layer a tensor stands in, norms inside it included.
+enum class Half : unsigned char { neither, attention, mlp };
+
 using ParameterId = std::int32_t;
 
 struct Parameter {
@@ -27,6 +30,7 @@ struct Parameter {
   Dims shape;
   Role role = Role::weight;
   int layer_kind = -1;  // -1: outside the layers
+  Half half = Half::neither;
   bool trainable = true;
   bool always_float32 = false;       // e.g. a router that stays in float32 in a 16-bit model
   Count copies = 1;                  // how many tensors of this name a layer has (an expert each)
@@ -57,6 +61,21 @@ class Parameters {
   int begin_layers(std::string name, std::string prefix, std::vector<Count> layers);
   void end_layers() { kind_ = -1; }
 
+  // What is added in its lifetime belongs to that half of a layer.
+  class Within {
+   public:
+    Within(Parameters& parameters, Half half) : parameters_(parameters), before_(parameters.half_) {
+      parameters.half_ = half;
+    }
+    ~Within() { parameters_.half_ = before_; }
+    Within(const Within&) = delete;
+    Within& operator=(const Within&) = delete;
+
+   private:
+    Parameters& parameters_;
+    Half before_;
+  };
+
   ParameterId add(std::string name, Dims shape, Role role = Role::weight);
   Parameter& operator[](ParameterId id) { return all_[static_cast<std::size_t>(id)]; }
   const Parameter& operator[](ParameterId id) const { return all_[static_cast<std::size_t>(id)]; }
@@ -75,6 +94,7 @@ class Parameters {
   std::vector<LayerKind> kinds_;
   std::vector<Buffer> buffers_;
   int kind_ = -1;
+  Half half_ = Half::neither;
 };
 
 // A Linear or Conv1D: ids of its weight and, where it has one, its bias.

@@ -39,6 +39,11 @@ struct FlopsReport {
   Flops forward, backward, recompute, model, hardware;
   Flops elementwise;
   Flops model_full, model_causal;  // model FLOPs with attention counted the other ways
+  Flops attention;                 // of the model FLOPs: scores and weighted sums
+  Flops recurrence;                // of the model FLOPs: short convolutions and recurrences
+  Flops masked_pairs;              // executed beyond the convention, because a kernel computes masked pairs too
+  Flops scores_again;              // executed to compute the scores once more in attention's backward pass
+  bool attention_is_causal = false;
   double forward_per_token = 0, model_per_token = 0;
   std::vector<OperationFlops> by_operation;  // heaviest first
 };
@@ -52,7 +57,7 @@ struct PhaseReport {
 struct MemoryReport {
   // Sizes on one device; not a sum.
   Bytes parameters, gradients, master_weights, optimizer_states, buffers, inputs;
-  std::optional<Bytes> saved_for_backward, autocast_weights, autocast_cache, kv_cache;
+  std::optional<Bytes> saved_for_backward, autocast_weights, autocast_cache, kv_cache, sequence_states;
   std::vector<PhaseReport> phases;  // empty for a model known only by its size
   Bytes peak;
   std::optional<Phase> peak_phase;
@@ -130,8 +135,8 @@ struct Report {
   bool mixture_of_experts = false;
   std::optional<FlopsReport> flops;
   Count rule_6nd_per_token = 0;        // 6 x total, or 6 x active for a mixture of experts
-  Count rule_bytes_per_parameter = 0;  // of weights, gradients, master copies and optimizer states
-  Bytes rule_16n;
+  // Of weights, gradients, master copies and optimizer states; absent where states depend on unknown shapes.
+  std::optional<double> rule_bytes_per_parameter;
   MemoryReport memory;
   std::optional<FitReport> fit;
   std::optional<TimeReport> time;

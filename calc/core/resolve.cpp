@@ -222,6 +222,9 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   job.loss = read_loss(run.loss);
   chosen("attention-flops", run.attention_flops, convention_names());
   r.counting = counting_of(run.attention_flops);
+  if (infers && !convention_named(run.attention_flops)->counts_tape)
+    throw Error(Exit::bad_input, "--attention-flops " + run.attention_flops + " counts a training step",
+                "with --mode infer: causal, causal-exact or full");
 
   run.lora = given.lora;
   run.qlora = given.qlora;

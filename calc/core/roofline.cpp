@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/passes/inference.hpp"
 #include "core/resolve.hpp"
 
 namespace llmcalc {
@@ -58,7 +59,7 @@ RooflineReport job_roofline(const ModelSource& source, const Device& device, con
   report.basis = rates.basis;
   report.rates = rates.source;
   try {
-    const TracedStep step = trace_step(*source.model, resolved.plan);
+    const TracedStep step = trace_job(*source.model, resolved.plan);
     report.step = operations_under_roof(step, *source.model, resolved.plan, rates, counting);
     report.time = time_step(step, *source.model, resolved.plan, rates);
   } catch (const Overflow& overflow) {

@@ -6,6 +6,7 @@
 #include "core/conventions.hpp"
 #include "core/estimate.hpp"
 #include "core/passes/flops.hpp"
+#include "core/passes/inference.hpp"
 #include "core/passes/time.hpp"
 #include "core/quantity.hpp"
 #include "core/training.hpp"
@@ -14,6 +15,7 @@ namespace llmcalc {
 namespace {
 
 constexpr double seconds_per_day = 86400;
+constexpr double training_flops = 6, forward_flops = 2;  // a parameter and token
 constexpr double notable = 0.005;  // a relative difference that is worth a line
 
 // Everything that is known about the job, in FLOPs of one token.
@@ -25,16 +27,22 @@ struct Work {
 
 void add_conventions(Work& work, const ModelSource& source, const Resolved& resolved, const TracedStep& step) {
   const double tokens = static_cast<double>(checked::multiply(resolved.run.batch, resolved.run.seq));
+  const bool infers = resolved.plan.infers;
   for (const Convention& convention : conventions()) {
+    if (infers && !convention.counts_tape) continue;  // formulas for training
     const Flops flops = convention_flops(convention.name, *source.model, resolved.plan.job, step.trace);
     work.by_convention.push_back(
         {std::string(convention.name), flops.as_double() / tokens, std::string(convention.definition)});
     if (convention.name == resolved.run.attention_flops) work.model = flops.as_double() / tokens;
   }
-  work.hardware = count_flops(step.trace, AttentionCounting::causal, 1, 1).hardware.as_double() / tokens;
   const ParameterCounts counts = count_parameters(source.model->parameters_for(resolved.plan.job));
+  if (infers)
+    work.by_convention.push_back({"2nd", forward_flops * static_cast<double>(counts.active),
+                                  "2 N for each token, N the (active) parameters"});
+  work.hardware = count_flops(step.trace, AttentionCounting::causal, 1, 1).hardware.as_double() / tokens;
   if (counts.active != counts.total)
-    work.by_convention.push_back({"6nd of all parameters", 6 * static_cast<double>(counts.total),
+    work.by_convention.push_back({infers ? "2nd of all parameters" : "6nd of all parameters",
+                                  (infers ? forward_flops : training_flops) * static_cast<double>(counts.total),
                                   "a mixture of experts charged for experts that a token does not visit"});
 }
 
@@ -44,9 +52,11 @@ Work work_of(const ModelSource& source, const Resolved& resolved, const TracedSt
     add_conventions(work, source, resolved, *step);
     return work;
   }
-  work.model = 6 * static_cast<double>(source.active_parameters.value_or(*source.parameters));
+  const double each = resolved.plan.infers ? forward_flops : training_flops;
+  work.model = each * static_cast<double>(source.active_parameters.value_or(*source.parameters));
   if (source.active_parameters)
-    work.by_convention.push_back({"6nd of all parameters", 6 * static_cast<double>(*source.parameters),
+    work.by_convention.push_back({resolved.plan.infers ? "2nd of all parameters" : "6nd of all parameters",
+                                  each * static_cast<double>(*source.parameters),
                                   "a mixture of experts charged for experts that a token does not visit"});
   return work;
 }
@@ -131,6 +141,8 @@ void add_breakdown(UtilizationReport& report, const ModelSource& source, const R
 }
 
 Report planned(const ModelSource& model, const Device& device, const RunOptions& options) {
+  if (options.mode == "infer")
+    throw Error(Exit::bad_input, "--budget and --deadline plan a training run", "leave out --mode infer");
   Report report = estimate(model, &device, options);
   if (!report.time)
     throw Error(Exit::bad_input, report.scope.empty() ? "no time can be said for this job" : report.scope.front(),
@@ -157,7 +169,7 @@ UtilizationReport utilization(const ModelSource& source, const Device& device, c
   report.model = source.name;
   report.device = device.name;
   report.run = resolved.run;
-  if (!source.model) report.run.attention_flops = "6nd";  // there is nothing else to count
+  if (!source.model) report.run.attention_flops = resolved.plan.infers ? "2nd" : "6nd";  // nothing else can be counted
   report.peak_key = std::string(resolved.plan.precision->peak_key());
   const auto peak = device.peak.find(report.peak_key);
   if (peak == device.peak.end() || !(peak->second > FlopsPerSecond(0)))
@@ -165,13 +177,14 @@ UtilizationReport utilization(const ModelSource& source, const Device& device, c
   report.peak = peak->second;
   take_observation(report, observed, source.model != nullptr);
   std::optional<TracedStep> step;
-  if (source.model) step = trace_step(*source.model, resolved.plan);
+  if (source.model) step = trace_job(*source.model, resolved.plan);
   const Work work = work_of(source, resolved, step ? &*step : nullptr);
   report.model_rate = FlopsPerSecond(work.model * report.tokens_per_second / static_cast<double>(report.run.gpus));
   report.mfu = report.model_rate / report.peak;
   if (report.mfu > 1) refuse(report, device);
   if (work.hardware > 0) report.hfu = report.mfu * work.hardware / work.model;
-  report.verdict = mfu_in_words(report.mfu);
+  report.verdict = resolved.plan.infers ? "of the forward pass over whole sequences, as a prompt is read"
+                                        : mfu_in_words(report.mfu);
   add_others(report, work, device);
   if (step) add_breakdown(report, source, resolved, device, *step);
   return report;

@@ -104,13 +104,14 @@ Json memory_json(const Report& report) {
   set_if_any(json, "inputs", memory.inputs);
   json.set("saved_for_backward", memory.saved_for_backward).set("autocast_weights", memory.autocast_weights);
   json.set("autocast_cache", memory.autocast_cache).set("kv_cache", memory.kv_cache);
+  json.set("sequence_states", memory.sequence_states);
   if (!memory.phases.empty()) json.set("phases", phases_json(memory.phases));
   set_if_any(json, "peak", memory.peak);
   if (memory.peak_phase) json.set("peak_phase", name_of(*memory.peak_phase));
   json.set("reserved", memory.reserved).set("framework", memory.framework).set("device_total", memory.device_total);
   set_if_said(json, "framework_note", memory.framework_note);
   Json rules = Json::object().set("16n", rule_16n(report.parameters.total));
-  set_if_any(rules, "bytes_per_parameter", report.rule_bytes_per_parameter);
+  rules.set("bytes_per_parameter", report.rule_bytes_per_parameter);
   return json.set("rules", std::move(rules));
 }
 

@@ -83,6 +83,7 @@ std::string part_words(Part part) {
     case Part::inputs: return "inputs";
     case Part::gradients: return "gradients";
     case Part::kv_cache: return "KV cache";
+    case Part::sequence_states: return "recurrent states";
     case Part::autocast_copies: return "autocast copies";
     case Part::saved: return "saved for backward";
     case Part::temporaries: return "temporaries";
@@ -136,6 +137,7 @@ void add_sizes(const Report& report, Page& page) {
   say("master weights", memory.master_weights);
   say("optimizer states", memory.optimizer_states);
   say("KV cache", memory.kv_cache.value_or(Bytes()));
+  say("recurrent states", memory.sequence_states.value_or(Bytes()));
   page.heading("Memory on one device");
   page.line(join(sizes), Tone::plain, 2);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/conventions.hpp"
 #include "core/quantity.hpp"
 #include "core/rules.hpp"
 
@@ -97,11 +98,19 @@ std::string flops_per_token_reason(const Report& report, double exact) {
   const double looked_up = (multiplied - rule) / rule;
   if (looked_up < -kNothing)
     reasons.push_back("tables are looked up, not multiplied (" + signed_percent(looked_up) + ")");
-  const double attention = (exact - multiplied) / rule;
+  const FlopsReport& flops = *report.flops;
+  const Convention* const convention = convention_named(flops.convention);
+  const bool counts_tape = convention && convention->counts_tape;
+  // Conventions with a formula of their own do not say what is attention.
+  const double tokens = static_cast<double>(tokens_per_step(report.run));
+  const double attention = counts_tape ? flops.attention.as_double() / tokens / rule : (exact - multiplied) / rule;
   if (attention > kNothing) {
     reasons.push_back("attention between " + format_count(report.run.seq) + " tokens (" + signed_percent(attention) +
-                      ", " + report.flops->convention + ")");
+                      ", " + (counts_tape && !flops.attention_is_causal ? "every pair" : flops.convention) + ")");
   }
+  // Weights of short convolutions are in N, and vectors that multiply nothing; the rest is what recurrences compute.
+  const double rest = counts_tape && flops.recurrence > Flops() ? (exact - multiplied) / rule - attention : 0;
+  if (std::abs(rest) > kNothing) reasons.push_back("recurrences (" + signed_percent(rest) + ")");
   return reasons.empty() ? "they agree" : joined(reasons);
 }
 
@@ -112,13 +121,13 @@ std::string executed(const Report& report) {
   const double more = flops.hardware.as_double() / model - 1;
   if (more < kNothing) return "as per token";
   std::vector<std::string> reasons;
-  const double again = flops.recompute.as_double() / model;
-  if (again > kNothing) reasons.push_back("recomputation (" + signed_percent(again) + ")");
-  const bool square = report.run.attention == "eager" || report.run.attention == "math";
-  if (more - again > kNothing) {
-    reasons.push_back((square ? "masked scores too (" : "scores once more in attention's backward (") +
-                      signed_percent(more - again) + ")");
-  }
+  const auto say = [&](const char* what, const Flops& part) {
+    const double share = part.as_double() / model;
+    if (share > kNothing) reasons.push_back(what + (" (" + signed_percent(share) + ")"));
+  };
+  say("recomputation", flops.recompute);
+  say("masked pairs too", flops.masked_pairs);
+  say("scores once more in attention's backward", flops.scores_again);
   return "the device executes " + format_flops(flops.hardware) + ": " + joined(reasons);
 }
 
@@ -167,9 +176,9 @@ void memory_row(const Report& report, Table& table) {
   if (report.parameters.trainable < report.parameters.total && !report.size_only) {
     reasons.push_back("gradients and states of the " + format_short_count(report.parameters.trainable) +
                       " trained parameters alone: states " + format_gib(states));
-  } else if (report.rule_bytes_per_parameter > 0) {
+  } else if (report.rule_bytes_per_parameter) {
     reasons.push_back(report.run.precision + " with " + report.run.optimizer + " keeps " +
-                      std::to_string(report.rule_bytes_per_parameter) + " B per parameter, " + format_gib(states));
+                      format_each(*report.rule_bytes_per_parameter) + " B per parameter, " + format_gib(states));
   }
   for (std::string& part : beside_states(report)) reasons.push_back(std::move(part));
   const bool whole = !report.size_only;
@@ -200,6 +209,11 @@ void time_row(const Report& report, Table& table) {
 
 Count tokens_per_step(const ResolvedRun& run) {
   return checked::multiply(checked::multiply(run.batch, run.seq), checked::multiply(run.accumulate, run.gpus));
+}
+
+std::string format_each(double bytes) {
+  const Count whole = static_cast<Count>(bytes);
+  return bytes == static_cast<double>(whole) ? format_count(whole) : format_significant(bytes, 4);
 }
 
 Table rule_and_exact(const Report& report) {

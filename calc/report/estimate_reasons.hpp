@@ -9,6 +9,9 @@ namespace llmcalc::report {
 // Columns: what, rule of thumb, exact, why they differ. Rows only for what the estimate has.
 Table rule_and_exact(const Report& report);
 
+// "16" or "8.003": bytes for each parameter.
+std::string format_each(double bytes);
+
 // Tokens that one optimizer step processes on all devices.
 Count tokens_per_step(const ResolvedRun& run);
 

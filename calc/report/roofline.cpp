@@ -61,8 +61,10 @@ std::vector<Cell> operation_row(const RooflineOperation& o) {
 
 std::string job_line(const RooflineReport& report) {
   const ResolvedRun& run = report.run;
-  std::string line =
-      "One step of " + report.model + ": " + format_count(run.batch) + " x " + format_count(run.seq) + " tokens";
+  const bool infers = run.mode == "infer";
+  std::string line = (infers ? "One forward pass of " : "One step of ") + report.model + ": " +
+                     format_count(run.batch) + " x " + format_count(run.seq) + " tokens";
+  if (infers) return line + "; " + run.precision + ", attention " + run.attention;
   if (run.accumulate > 1) line += ", " + format_count(run.accumulate) + " micro-batches";
   line += "; " + run.precision + ", " + run.optimizer + " (" + run.optimizer_step + "), attention " + run.attention +
           ", recompute " + run.recompute;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/blocks/math_attention.hpp"
 #include "core/ops/cast.hpp"
 #include "core/ops/data.hpp"
 #include "core/ops/elementwise.hpp"
@@ -243,8 +244,11 @@ Attended core(Trace& t, const Job& job, const AttentionTraits& traits, const Eag
   const bool repeats = mask.defined() || traits.qk_size != traits.v_size || traits.v_size > largest_grouped_head;
   const Tensor keys = repeats ? repeat_kv(t, k, traits.heads) : k;
   const Tensor values = repeats ? repeat_kv(t, v, traits.heads) : v;
+  const ScorePairs pairs = score_pairs(job, traits);
   const Tensor mixed =
-      fused_attention(t, kernel, q, keys, values, mask.defined() ? &mask : nullptr, score_pairs(job, traits));
+      kernel == AttentionKernel::math
+          ? math_attention(t, q, keys, values, mask, traits.causal, pairs, dropout_rate)
+          : fused_attention(t, kernel, q, keys, values, mask.defined() ? &mask : nullptr, pairs);
   return {contiguous(t, transpose(t, mixed, 1, 2)), {}};
 }
 

@@ -122,6 +122,7 @@ std::unique_ptr<Model> build_gpt_neo(Fields& f) {
   a.scores.scales = false;
   a.scores.softmax = SoftmaxForm::plain;
   a.why_not_fused = "GPT-Neo has only its own attention";
+  a.cache_has_window = false;  // its configuration says nothing of a window that the library's cache would see
   s.pattern = read_attention_types(f, s.pattern.size());
   s.kinds.push_back(layer);
   s.kinds[1].attention.window = f.count("window_size", 256);

@@ -42,6 +42,8 @@ class StateSpaceModel final : public Decoder {
     norm_.weight = p.add("norm.weight", {info.hidden});
     mixer->add_parameters(p);
     p.end_layers();
+    const SequenceState one = mixer->state();
+    info.recurrent = {checked::multiply(one.convolution, info.layers), checked::multiply(one.recurrence, info.layers)};
     final_norm_.weight = p.add("backbone.norm_f.weight", {info.hidden});
     head_.weight = p.head_is_tied ? embedding_ : p.add("lm_head.weight", {info.vocabulary, info.hidden}, Role::head);
     mixer_ = std::move(mixer);

@@ -89,10 +89,13 @@ class T5 final : public Model {
   AttentionIds add_attention(const std::string& layer, const char* name) {
     const std::string prefix = layer + name + ".";
     AttentionIds ids;
-    ids.q = add_linear(parameters, prefix + "q", s_.hidden, s_.width(), false);
-    ids.k = add_linear(parameters, prefix + "k", s_.hidden, s_.width(), false);
-    ids.v = add_linear(parameters, prefix + "v", s_.hidden, s_.width(), false);
-    ids.o = add_linear(parameters, prefix + "o", s_.width(), s_.hidden, false);
+    {
+      const Parameters::Within half(parameters, Half::attention);
+      ids.q = add_linear(parameters, prefix + "q", s_.hidden, s_.width(), false);
+      ids.k = add_linear(parameters, prefix + "k", s_.hidden, s_.width(), false);
+      ids.v = add_linear(parameters, prefix + "v", s_.hidden, s_.width(), false);
+      ids.o = add_linear(parameters, prefix + "o", s_.width(), s_.hidden, false);
+    }
     ids.norm = parameters.add(layer + "layer_norm.weight", {s_.hidden});
     return ids;
   }
@@ -100,14 +103,19 @@ class T5 final : public Model {
   BlockIds add_block(bool decodes, bool with_bias) {
     BlockIds ids;
     ids.self = add_attention("layer.0.", "SelfAttention");
-    if (with_bias)
+    if (with_bias) {
+      const Parameters::Within half(parameters, Half::attention);
       ids.bias = parameters.add("layer.0.SelfAttention.relative_attention_bias.weight", {s_.buckets, s_.heads},
                                 Role::positions);
+    }
     if (decodes) ids.cross = add_attention("layer.1.", "EncDecAttention");
     const std::string last = decodes ? "layer.2." : "layer.1.", dense = last + "DenseReluDense.";
-    if (s_.gated) ids.gate = add_linear(parameters, dense + "wi_0", s_.hidden, s_.inner, false);
-    ids.up = add_linear(parameters, dense + (s_.gated ? "wi_1" : "wi"), s_.hidden, s_.inner, false);
-    ids.down = add_linear(parameters, dense + "wo", s_.inner, s_.hidden, false);
+    {
+      const Parameters::Within half(parameters, Half::mlp);
+      if (s_.gated) ids.gate = add_linear(parameters, dense + "wi_0", s_.hidden, s_.inner, false);
+      ids.up = add_linear(parameters, dense + (s_.gated ? "wi_1" : "wi"), s_.hidden, s_.inner, false);
+      ids.down = add_linear(parameters, dense + "wo", s_.inner, s_.hidden, false);
+    }
     ids.mlp_norm = parameters.add(last + "layer_norm.weight", {s_.hidden});
     return ids;
   }
@@ -132,6 +140,7 @@ class T5 final : public Model {
       a.heads = a.kv_heads = s_.heads;
       a.qk_size = a.v_size = s_.head_size;
       a.causal = causal;
+      a.cached = decodes;
       a.why_not_fused = "T5 adds position biases to its scores";
       return a;
     };

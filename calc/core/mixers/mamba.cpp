@@ -33,6 +33,8 @@ class MambaMixer final : public Mixer {
     c_norm_.weight = p.add(prefix + "c_layernorm.weight", {s_.state});
   }
 
+  SequenceState state() const override { return {s_.inner * s_.width, s_.inner * s_.state}; }
+
   Tensor run(Trace& t, const Job&, const Tensor& input) const override {
     const Trace::Scope scope(t, s_.name);
     const Tensors halves = chunk(t, run_linear(t, "in_proj", LinearForm::linear, in_, input), 2, -1);

@@ -27,6 +27,8 @@ class Mamba2Mixer final : public Mixer {
     out_ = add_linear(p, prefix + "out_proj", s_.inner(), s_.hidden, s_.bias);
   }
 
+  SequenceState state() const override { return {s_.conv_channels() * s_.width, s_.inner() * s_.state}; }
+
   Tensor run(Trace& t, const Job&, const Tensor& input) const override {
     const Trace::Scope scope(t, s_.name);
     const Count group_state = s_.groups * s_.state;

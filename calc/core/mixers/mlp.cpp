@@ -10,6 +10,7 @@ class MlpMixer final : public Mixer {
   MlpMixer(const MlpSpec& spec, Count hidden) : spec_(spec), hidden_(hidden) {}
 
   void add_parameters(Parameters& p) override {
+    const Parameters::Within half(p, Half::mlp);
     const std::string prefix = spec_.name + ".";
     if (spec_.gated) weights_.gate = add_linear(p, prefix + spec_.gate_name, hidden_, spec_.inner, spec_.up_bias);
     weights_.up = add_linear(p, prefix + spec_.up_name, hidden_, spec_.inner, spec_.up_bias);

@@ -19,6 +19,7 @@ class PlainExperts final : public Mixer {
   explicit PlainExperts(const PlainExpertsSpec& spec) : s_(spec) {}
 
   void add_parameters(Parameters& p) override {
+    const Parameters::Within half(p, Half::mlp);
     const std::string prefix = s_.name + ".", experts = prefix + "experts.";
     const Count width = s_.latent.value_or(s_.hidden);
     up_ = p.add(experts + "up_proj", {s_.experts, s_.inner, width}, Role::routed_expert);

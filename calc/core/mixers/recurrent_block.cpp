@@ -38,6 +38,8 @@ class RecurrentBlock final : public Mixer {
     recurrent_gate_ = gate("recurrent_gate");
   }
 
+  SequenceState state() const override { return {s_.channels * s_.width, s_.channels}; }
+
   Tensor run(Trace& t, const Job&, const Tensor& input) const override {
     const Trace::Scope scope(t, s_.name);
     Tensor y = run_linear(t, "linear_y", LinearForm::linear, y_, input);

@@ -45,15 +45,14 @@ Tensor padded(Trace& t, const Tensor& x, Count multiple) {
   return cat(t, {x, constant(t, x.dtype, shape)}, -1);
 }
 
-// k or v repeated to all heads: a copy (repeat_interleave).
+}  // namespace
+
 Tensor for_all_heads(Trace& t, const Tensor& x, Count heads) {
   if (x.size(1) == heads) return x;
   const Count repeats = heads / x.size(1);
   const Tensor spread = expand(t, unsqueeze(t, x, 2), {x.size(0), x.size(1), repeats, x.size(2), x.size(3)});
   return view(t, copy(t, spread), {x.size(0), heads, x.size(2), x.size(3)});
 }
-
-}  // namespace
 
 Tensor fused_attention(Trace& t, AttentionKernel kernel, const Tensor& query, const Tensor& key, const Tensor& value,
                        const Tensor* mask, const ScorePairs& pairs) {

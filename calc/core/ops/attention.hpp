@@ -14,4 +14,7 @@ enum class AttentionKernel { eager, flash, efficient, cudnn, math };
 Tensor fused_attention(Trace& t, AttentionKernel kernel, const Tensor& q, const Tensor& k, const Tensor& v,
                        const Tensor* mask, const ScorePairs& pairs);
 
+// k or v (B, heads or fewer, T, d) repeated to all heads: a copy (repeat_interleave).
+Tensor for_all_heads(Trace& t, const Tensor& x, Count heads);
+
 }  // namespace llmcalc

@@ -49,6 +49,22 @@ Tensor softmax(Trace& t, const Tensor& input, std::optional<DType> dtype) {
   return y;
 }
 
+Tensor safe_softmax(Trace& t, const Tensor& x) {
+  const Ref<Node> node = t.node(Op::softmax, softmax_back, {&x});
+  if (node) node->numbers = {static_cast<Count>(x.dtype)};
+  Dims rows = x.shape();
+  rows[rows.rank() - 1] = 1;
+  const Tensor plain = t.allocate(x.dtype, x.shape());
+  t.launch(Op::softmax, x.dtype, {&x}, {&plain}).elementwise = softmax_flops * x.elements();
+  const Tensor masked = t.allocate(DType::boolean, x.shape()), masked_rows = t.allocate(DType::boolean, rows);
+  t.launch(Op::where, DType::boolean, {&x}, {&masked});
+  t.launch(Op::where, DType::boolean, {&masked}, {&masked_rows});
+  Tensor y = pointwise(t, Op::where, {&plain, &masked_rows});
+  t.keep(node, y);
+  t.produced(node, y);
+  return y;
+}
+
 Tensor dropout(Trace& t, const Tensor& x, double rate) {
   if (rate == 0) return x;
   const Ref<Node> node = t.node(Op::dropout, dropout_back, {&x});

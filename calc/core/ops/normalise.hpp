@@ -11,6 +11,9 @@ namespace llmcalc {
 // autocast computes it in float32.
 Tensor softmax(Trace& t, const Tensor& x, std::optional<DType> dtype = {});
 
+// Over the last axis; rows that are minus infinity throughout become zeros (aten's _safe_softmax). Keeps its output.
+Tensor safe_softmax(Trace& t, const Tensor& x);
+
 // `x` itself when rate is 0; otherwise keeps a mask of one byte an element (CUDA's fused kernel).
 Tensor dropout(Trace& t, const Tensor& x, double rate);
 

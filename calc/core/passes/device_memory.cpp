@@ -51,8 +51,9 @@ class Replay {
 
 }  // namespace
 
-Bytes simulate_reserved(const Model& model, const StepPlan& plan, const AllocationLog& log,
+std::optional<Bytes> simulate_reserved(const Model& model, const StepPlan& plan, const AllocationLog& log,
                         std::size_t optimizer_begins, bool expandable_segments) {
+  if (!log.complete()) return std::nullopt;
   Replay replay(expandable_segments);
   const auto hold = [&](Bytes bytes, Count copies) { replay.hold(bytes, copies); };
   visit_weights(model, plan, hold);
@@ -81,14 +82,14 @@ std::optional<FrameworkAllowance> framework_allowance(const Device& device) {
   return std::nullopt;
 }
 
-void add_device_memory(MemoryReport& memory, Bytes reserved, const Device* device) {
+void add_device_memory(MemoryReport& memory, std::optional<Bytes> reserved, const Device* device) {
   memory.reserved = reserved;
   if (!device) return;
   const std::optional<FrameworkAllowance> allowance = framework_allowance(*device);
   if (!allowance) return;
   memory.framework = allowance->expected;
   memory.framework_note = allowance->note;
-  memory.device_total = reserved + allowance->expected;
+  if (reserved) memory.device_total = *reserved + allowance->expected;
 }
 
 }  // namespace llmcalc

@@ -14,8 +14,8 @@ namespace llmcalc {
 
 // Bytes the caching allocator has reserved after two steps: the optimizer's states come into being at the end of the
 // first, in what its backward pass has left free, and the second finds the pool as the first left it. `log` is that of
-// one step whose last events, from `optimizer_begins` on, are the optimizer's.
-Bytes simulate_reserved(const Model& model, const StepPlan& plan, const AllocationLog& log,
+// one step whose last events, from `optimizer_begins` on, are the optimizer's. Nothing when the log is not complete.
+std::optional<Bytes> simulate_reserved(const Model& model, const StepPlan& plan, const AllocationLog& log,
                         std::size_t optimizer_begins, bool expandable_segments = false);
 
 struct FrameworkAllowance {
@@ -26,6 +26,6 @@ struct FrameworkAllowance {
 std::optional<FrameworkAllowance> framework_allowance(const Device& device);
 
 // Fills in reserved, framework and device_total.
-void add_device_memory(MemoryReport& memory, Bytes reserved, const Device* device);
+void add_device_memory(MemoryReport& memory, std::optional<Bytes> reserved, const Device* device);
 
 }  // namespace llmcalc

@@ -16,6 +16,8 @@ Count elements_per_token(const AttentionTraits& traits) {
 }
 
 Count tokens_kept(const AttentionTraits& traits, Count seq) {
+  if (!traits.cached) return 0;
+  if (!traits.cache_has_window) return seq;
   Count kept = seq;
   if (traits.window) kept = std::min(kept, *traits.window);
   if (traits.chunk) kept = std::min(kept, *traits.chunk);
@@ -41,6 +43,11 @@ Bytes kv_cache(const ModelInfo& info, Count seq, Count bits) {
   return sum;
 }
 
+Bytes sequence_states(const ModelInfo& info, const Precision& precision) {
+  const DType computes = precision.autocast.value_or(precision.weight);
+  return size_of(computes) * info.recurrent.convolution + size_of(DType::float32) * info.recurrent.recurrence;
+}
+
 Bytes kv_per_token(const ModelInfo& info, Count bits) { return kv_cache(info, 1, bits); }
 
 MemoryReport inference_memory(const Model& model, const StepPlan& plan, Count bits) {
@@ -48,12 +55,16 @@ MemoryReport inference_memory(const Model& model, const StepPlan& plan, Count bi
   MemoryReport memory;
   memory.parameters = states.parameters;
   memory.buffers = states.buffers;
-  memory.kv_cache = kv_cache(model.info, plan.job.seq, bits) * plan.job.batch;
-  memory.peak = memory.parameters + memory.buffers + *memory.kv_cache;
+  const Bytes cache = kv_cache(model.info, plan.job.seq, bits) * plan.job.batch;
+  const Bytes kept = sequence_states(model.info, *plan.precision) * plan.job.batch;
+  if (cache > Bytes(0)) memory.kv_cache = cache;
+  if (kept > Bytes(0)) memory.sequence_states = kept;
+  memory.peak = memory.parameters + memory.buffers + cache + kept;
   memory.peak_phase = Phase::forward;
   PhaseReport forward{Phase::forward, memory.peak, {{Part::parameters, memory.parameters}}};
   if (memory.buffers > Bytes(0)) forward.parts.emplace_back(Part::buffers, memory.buffers);
-  if (*memory.kv_cache > Bytes(0)) forward.parts.emplace_back(Part::kv_cache, *memory.kv_cache);
+  if (memory.kv_cache) forward.parts.emplace_back(Part::kv_cache, cache);
+  if (memory.sequence_states) forward.parts.emplace_back(Part::sequence_states, kept);
   memory.phases.push_back(std::move(forward));
   return memory;
 }
@@ -78,6 +89,10 @@ TracedStep trace_inference(const Model& model, const StepPlan& given) {
   tape.erase(std::remove_if(tape.begin(), tape.end(), [](const Launch& l) { return l.phase == Phase::loss; }),
              tape.end());
   return step;
+}
+
+TracedStep trace_job(const Model& model, const StepPlan& plan) {
+  return plan.infers ? trace_inference(model, plan) : trace_step(model, plan);
 }
 
 }  // namespace llmcalc

@@ -15,8 +15,12 @@ namespace llmcalc {
 std::optional<Count> kv_bits(const std::string& name);
 
 // Cache of one sequence of `seq` tokens: all layers. A layer with a sliding window (or chunks) keeps at most that many
-// tokens; latent attention keeps its compressed vector and the rotary part of the keys.
+// tokens, where the library's cache knows of it; latent attention keeps its compressed vector and the rotary part of
+// the keys. A decoder beside an encoder keeps the encoder's `seq` tokens too; an encoder keeps nothing.
 Bytes kv_cache(const ModelInfo& info, Count seq, Count bits);
+
+// What layers that mix tokens by a recurrence keep of one sequence, however long (transformers' LinearAttentionLayer).
+Bytes sequence_states(const ModelInfo& info, const Precision& precision);
 
 // What one more token adds to each sequence, where no window is full yet.
 Bytes kv_per_token(const ModelInfo& info, Count bits);
@@ -26,5 +30,8 @@ MemoryReport inference_memory(const Model& model, const StepPlan& plan, Count bi
 
 // Forward pass alone, without gradients: its tape is what one pass over all tokens runs.
 TracedStep trace_inference(const Model& model, const StepPlan& plan);
+
+// What the plan's job runs: a training step, or the forward pass alone.
+TracedStep trace_job(const Model& model, const StepPlan& plan);
 
 }  // namespace llmcalc

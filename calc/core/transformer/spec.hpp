@@ -97,6 +97,7 @@ struct AttentionSpec {
   bool tunes_temperature = false;  // q times a number for each position (Llama 4's layers without positions)
   bool scales_q = false;           // q is scaled after its projection (OPT)
   std::optional<Count> window;
+  bool cache_has_window = true;  // see AttentionTraits
   std::optional<Count> chunk;  // attends within chunks of so many tokens (Llama 4)
   EagerStyle scores;
   std::string why_not_fused;
@@ -132,6 +133,7 @@ class Mixer {
   virtual ~Mixer() = default;
   virtual void add_parameters(Parameters& parameters) = 0;
   virtual Tensor run(Trace& t, const Job& job, const Tensor& x) const = 0;
+  virtual SequenceState state() const { return {}; }  // of one layer
 };
 
 struct ExpertsSpec;  // experts.hpp

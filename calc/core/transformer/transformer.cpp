@@ -20,12 +20,19 @@ AttentionTraits traits_of(const AttentionSpec& a) {
   traits.v_size = a.v_size;
   traits.window = a.window;
   traits.chunk = a.chunk;
+  traits.cached = a.causal;
+  traits.cache_has_window = a.cache_has_window;
   if (a.latent) traits.latent_cache = a.latent->kv_rank + a.latent->rotary_size;
   traits.causal = a.causal;
   traits.why_not_fused = a.why_not_fused;
   traits.always_masked =
       a.always_masked || a.scores.form == ScoreForm::falcon || a.scores.form == ScoreForm::falcon_alibi;
   return traits;
+}
+
+void add_states(ModelInfo& info, const SequenceState& one, Count layers) {
+  info.recurrent.convolution += checked::multiply(one.convolution, layers);
+  info.recurrent.recurrence += checked::multiply(one.recurrence, layers);
 }
 
 bool alike(const AttentionTraits& a, const AttentionTraits& b) {
@@ -59,8 +66,9 @@ void Transformer::describe() {
   for (std::size_t i = 0; i < spec_.kinds.size(); ++i) {
     const LayerSpec& kind = spec_.kinds[i];
     traits_.push_back(kind.has_attention ? traits_of(kind.attention) : AttentionTraits());
-    if (kind.experts) info.mixture_of_experts = true;
     const Count layers = std::count(spec_.pattern.begin(), spec_.pattern.end(), static_cast<int>(i));
+    if (kind.experts && layers > 0) info.mixture_of_experts = true;
+    if (kind.mixer) add_states(info, kind.mixer->state(), layers);
     if (!kind.has_attention || layers == 0) continue;
     const auto known = std::find_if(info.attention.begin(), info.attention.end(),
                                     [&](const AttentionTraits& traits) { return alike(traits, traits_.back()); });

@@ -29,6 +29,7 @@ class Registrar {
   }
 
   AttentionWeights add_attention(const AttentionSpec& a) {
+    const Parameters::Within half(p_, Half::attention);
     AttentionWeights w;
     const std::string prefix = a.name + ".";
     const Count hidden = spec_.hidden;
@@ -53,6 +54,7 @@ class Registrar {
   }
 
   MlpWeights add_mlp(const MlpSpec& m, const std::string& prefix) {
+    const Parameters::Within half(p_, Half::mlp);
     MlpWeights w;
     const Count hidden = spec_.hidden;
     if (m.gated && m.fused) {
@@ -70,6 +72,7 @@ class Registrar {
   }
 
   ExpertsWeights add_experts(const ExpertsSpec& e) {
+    const Parameters::Within half(p_, Half::mlp);
     ExpertsWeights w;
     const Count hidden = spec_.hidden;
     const std::string prefix = e.name.empty() ? "" : e.name + ".", experts = prefix + e.experts_name + ".";
@@ -122,7 +125,11 @@ class Registrar {
     w.after_dense = add_norm(layer.after_dense, row);
     w.before_experts = add_norm(layer.before_experts, row);
     w.after_experts = add_norm(layer.after_experts, row);
-    for (const ExtraParameter& extra : layer.extra) p_.add(extra.name, extra.shape, extra.role);
+    for (const ExtraParameter& extra : layer.extra) {
+      const bool in_attention = layer.has_attention && extra.name.rfind(layer.attention.name + ".", 0) == 0;
+      const Parameters::Within half(p_, in_attention ? Half::attention : Half::neither);
+      p_.add(extra.name, extra.shape, extra.role);
+    }
     return w;
   }
 
