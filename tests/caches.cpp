@@ -19,24 +19,23 @@ Report inferred(const std::string& model, const char* seq, const char* device = 
 
 TEST_CASE("caches hold what transformers' do", "[memory]") {
   const auto compare = [](const Row& row, Comparison& comparison) {
-    const MemoryReport memory = estimated(model_from_json(row.text("config")), {{"mode", "infer"},
-                                                                                {"batch", row.text("batch")},
-                                                                                {"seq", row.text("seq")},
-                                                                                {"precision", "bf16"}})
-                                    .memory;
+    const MemoryReport memory =
+        estimated(model_from_json(row.text("config")),
+                  {{"mode", "infer"}, {"batch", row.text("batch")}, {"seq", row.text("seq")}, {"precision", "bf16"}})
+            .memory;
     comparison.equal("kv_cache", memory.kv_cache.value_or(Bytes()).value());
     comparison.equal("sequence_states", memory.sequence_states.value_or(Bytes()).value());
   };
-  check_table({"caches.tsv", {"config", "batch", "seq"}, compare, 34});
+  check_table({"caches.tsv", {"config", "batch", "seq"}, compare, 36});
 }
 
 TEST_CASE("RecurrentGemma's blocks keep their convolution's window and one float32 a channel", "[memory]") {
   // transformers 5.24 after 40 tokens: (2, 64, 4) in bfloat16 and (2, 64) in float32 for each of 4 recurrent blocks.
-  const Report report = estimated(
-      model_from_json(R"({"model_type": "recurrent_gemma", "hidden_size": 64, "intermediate_size": 128,
+  const Report report =
+      estimated(model_from_json(R"({"model_type": "recurrent_gemma", "hidden_size": 64, "intermediate_size": 128,
         "num_hidden_layers": 6, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 100,
         "lru_width": 64, "conv1d_width": 4, "attention_window_size": 24})"),
-      {{"mode", "infer"}, {"batch", "2"}, {"seq", "40"}, {"precision", "bf16"}});
+                {{"mode", "infer"}, {"batch", "2"}, {"seq", "40"}, {"precision", "bf16"}});
   CHECK(report.memory.sequence_states == Bytes(4 * (2 * 64 * 4 * 2 + 2 * 64 * 4)));
 }
 

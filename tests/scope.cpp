@@ -61,8 +61,9 @@ TEST_CASE("states that depend on shapes are not made up from the size alone", "[
 TEST_CASE("bytes per parameter are those that the states really take", "[memory]") {
   // Llama 3.2 1B in float32: 8 bytes of weight and gradient, and the optimizer's.
   const auto each = [](const char* optimizer, const char* precision = "amp-bf16") {
-    const Report report = estimated(built_in_model("llama-3.2-1b"),
-                                    {{"batch", "1"}, {"seq", "16"}, {"optimizer", optimizer}, {"precision", precision}});
+    const Report report =
+        estimated(built_in_model("llama-3.2-1b"),
+                  {{"batch", "1"}, {"seq", "16"}, {"optimizer", optimizer}, {"precision", precision}});
     return report.rule_bytes_per_parameter.value();
   };
   CHECK(each("adamw") == Approx(16));

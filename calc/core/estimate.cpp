@@ -35,8 +35,7 @@ Bytes held(const MemoryReport& memory) {
 
 void add_bytes_per_parameter(Report& report) {
   if (report.parameters.total > 0)
-    report.rule_bytes_per_parameter =
-        held(report.memory).as_double() / static_cast<double>(report.parameters.total);
+    report.rule_bytes_per_parameter = held(report.memory).as_double() / static_cast<double>(report.parameters.total);
 }
 
 // Of a model known only by its size. States that depend on the tensors' shapes are not known from it.

@@ -6,8 +6,8 @@ namespace llmcalc {
 
 std::string_view name_of(Part part) {
   static constexpr std::array<std::string_view, part_count> names{
-      "parameters", "master_weights", "optimizer_states",   "buffers",    "inputs", "gradients",
-      "kv_cache",   "sequence_states", "autocast_cache", "saved_for_backward", "temporaries"};
+      "parameters",      "master_weights", "optimizer_states",   "buffers",    "inputs", "gradients", "kv_cache",
+      "sequence_states", "autocast_cache", "saved_for_backward", "temporaries"};
   return names[static_cast<std::size_t>(part)];
 }
 

@@ -63,7 +63,7 @@ struct ModelInfo {
   std::string architecture;  // "llama"
   Count hidden = 0, layers = 0, vocabulary = 0, max_seq = 0;
   std::vector<AttentionTraits> attention;  // one per distinct kind; empty: no attention at all
-  SequenceState recurrent;               // of all layers together
+  SequenceState recurrent;                 // of all layers together
   bool mixture_of_experts = false;
   std::vector<AttentionTraits> prediction_attention;  // of the layers that Job::mtp adds
 };

@@ -134,7 +134,7 @@ struct Report {
   bool size_only = false;  // a profile with `parameters:` alone
   bool mixture_of_experts = false;
   std::optional<FlopsReport> flops;
-  Count rule_6nd_per_token = 0;        // 6 x total, or 6 x active for a mixture of experts
+  Count rule_6nd_per_token = 0;  // 6 x total, or 6 x active for a mixture of experts
   // Of weights, gradients, master copies and optimizer states; absent where states depend on unknown shapes.
   std::optional<double> rule_bytes_per_parameter;
   MemoryReport memory;

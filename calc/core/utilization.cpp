@@ -16,7 +16,7 @@ namespace {
 
 constexpr double seconds_per_day = 86400;
 constexpr double training_flops = 6, forward_flops = 2;  // a parameter and token
-constexpr double notable = 0.005;  // a relative difference that is worth a line
+constexpr double notable = 0.005;                        // a relative difference that is worth a line
 
 // Everything that is known about the job, in FLOPs of one token.
 struct Work {
@@ -37,8 +37,8 @@ void add_conventions(Work& work, const ModelSource& source, const Resolved& reso
   }
   const ParameterCounts counts = count_parameters(source.model->parameters_for(resolved.plan.job));
   if (infers)
-    work.by_convention.push_back({"2nd", forward_flops * static_cast<double>(counts.active),
-                                  "2 N for each token, N the (active) parameters"});
+    work.by_convention.push_back(
+        {"2nd", forward_flops * static_cast<double>(counts.active), "2 N for each token, N the (active) parameters"});
   work.hardware = count_flops(step.trace, AttentionCounting::causal, 1, 1).hardware.as_double() / tokens;
   if (counts.active != counts.total)
     work.by_convention.push_back({infers ? "2nd of all parameters" : "6nd of all parameters",
@@ -183,8 +183,8 @@ UtilizationReport utilization(const ModelSource& source, const Device& device, c
   report.mfu = report.model_rate / report.peak;
   if (report.mfu > 1) refuse(report, device);
   if (work.hardware > 0) report.hfu = report.mfu * work.hardware / work.model;
-  report.verdict = resolved.plan.infers ? "of the forward pass over whole sequences, as a prompt is read"
-                                        : mfu_in_words(report.mfu);
+  report.verdict =
+      resolved.plan.infers ? "of the forward pass over whole sequences, as a prompt is read" : mfu_in_words(report.mfu);
   add_others(report, work, device);
   if (step) add_breakdown(report, source, resolved, device, *step);
   return report;

@@ -87,10 +87,10 @@ Table kept_table(const MemoryReport& memory) {
 void explain_memory(const Report& report, Page& page) {
   page.heading("Memory, explained");
   explain(page, "rule of thumb", "16n", {{"parameters", report.parameters.total}});
-  std::string recipe = "this recipe: " + report.run.precision + " with " + report.run.optimizer + " keeps " +
-                       (report.rule_bytes_per_parameter
-                            ? format_each(*report.rule_bytes_per_parameter) + " B per parameter"
-                            : "states that depend on the tensors' shapes");
+  std::string recipe =
+      "this recipe: " + report.run.precision + " with " + report.run.optimizer + " keeps " +
+      (report.rule_bytes_per_parameter ? format_each(*report.rule_bytes_per_parameter) + " B per parameter"
+                                       : "states that depend on the tensors' shapes");
   const auto say = [&](const char* what, Bytes bytes) {
     if (bytes > Bytes()) recipe += std::string(", ") + what + " " + format_both(bytes);
   };

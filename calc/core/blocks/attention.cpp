@@ -245,10 +245,9 @@ Attended core(Trace& t, const Job& job, const AttentionTraits& traits, const Eag
   const Tensor keys = repeats ? repeat_kv(t, k, traits.heads) : k;
   const Tensor values = repeats ? repeat_kv(t, v, traits.heads) : v;
   const ScorePairs pairs = score_pairs(job, traits);
-  const Tensor mixed =
-      kernel == AttentionKernel::math
-          ? math_attention(t, q, keys, values, mask, traits.causal, pairs, dropout_rate)
-          : fused_attention(t, kernel, q, keys, values, mask.defined() ? &mask : nullptr, pairs);
+  const Tensor mixed = kernel == AttentionKernel::math
+                           ? math_attention(t, q, keys, values, mask, traits.causal, pairs, dropout_rate)
+                           : fused_attention(t, kernel, q, keys, values, mask.defined() ? &mask : nullptr, pairs);
   return {contiguous(t, transpose(t, mixed, 1, 2)), {}};
 }
 

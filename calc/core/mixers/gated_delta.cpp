@@ -39,9 +39,7 @@ class GatedDelta final : public Mixer {
     out_ = add_linear(p, prefix + "out_proj", s_.values(), s_.hidden, false);
   }
 
-  SequenceState state() const override {
-    return {(2 * s_.keys() + s_.values()) * s_.width, s_.values() * s_.key_size};
-  }
+  SequenceState state() const override { return {(2 * s_.keys() + s_.values()) * s_.width, s_.values() * s_.key_size}; }
 
   Tensor run(Trace& t, const Job&, const Tensor& input) const override {
     const Trace::Scope scope(t, s_.name);

@@ -52,7 +52,7 @@ class Replay {
 }  // namespace
 
 std::optional<Bytes> simulate_reserved(const Model& model, const StepPlan& plan, const AllocationLog& log,
-                        std::size_t optimizer_begins, bool expandable_segments) {
+                                       std::size_t optimizer_begins, bool expandable_segments) {
   if (!log.complete()) return std::nullopt;
   Replay replay(expandable_segments);
   const auto hold = [&](Bytes bytes, Count copies) { replay.hold(bytes, copies); };

@@ -98,7 +98,7 @@ struct AttentionSpec {
   bool scales_q = false;           // q is scaled after its projection (OPT)
   std::optional<Count> window;
   bool cache_has_window = true;  // see AttentionTraits
-  std::optional<Count> chunk;  // attends within chunks of so many tokens (Llama 4)
+  std::optional<Count> chunk;    // attends within chunks of so many tokens (Llama 4)
   EagerStyle scores;
   std::string why_not_fused;
   bool always_masked = false;  // a mask is handed over even where the kernel's causal flag would do

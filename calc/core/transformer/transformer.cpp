@@ -23,6 +23,7 @@ AttentionTraits traits_of(const AttentionSpec& a) {
   traits.cached = a.causal;
   traits.cache_has_window = a.cache_has_window;
   if (a.latent) traits.latent_cache = a.latent->kv_rank + a.latent->rotary_size;
+  if (a.indexer && !a.indexer->shared) traits.latent_cache += a.indexer->size;  // the keys it chooses by
   traits.causal = a.causal;
   traits.why_not_fused = a.why_not_fused;
   traits.always_masked =
@@ -37,7 +38,8 @@ void add_states(ModelInfo& info, const SequenceState& one, Count layers) {
 
 bool alike(const AttentionTraits& a, const AttentionTraits& b) {
   return a.heads == b.heads && a.kv_heads == b.kv_heads && a.qk_size == b.qk_size && a.v_size == b.v_size &&
-         a.window == b.window && a.chunk == b.chunk && a.causal == b.causal && a.why_not_fused == b.why_not_fused;
+         a.window == b.window && a.chunk == b.chunk && a.causal == b.causal && a.latent_cache == b.latent_cache &&
+         a.why_not_fused == b.why_not_fused;
 }
 
 bool same_mask(const AttentionTraits& a, const AttentionTraits& b) {
