@@ -71,11 +71,18 @@ std::string refusal(const std::string& config) {
 
 }  // namespace
 
-TEST_CASE("parameters of small variants are PyTorch's", "[architectures][recurrent]") {
+TEST_CASE("parameters and FLOPs of small variants are PyTorch's", "[architectures][recurrent]") {
   const auto compare = [](const Row& row, Comparison& comparison) {
-    compare_parameters(model_from_json(row.text("config")).model->parameters, comparison);
+    const ModelSource model = model_from_json(row.text("config"));
+    compare_parameters(model.model->parameters, comparison);
+    if (row.text("forward") == "-") return;
+    const Report report = estimated(
+        model,
+        {{"batch", "2"}, {"seq", "24"}, {"precision", "bf16"}, {"attention", "eager"}, {"attention-flops", "full"}});
+    comparison.equal("forward", report.flops->forward.value());
+    comparison.equal("forward_backward", report.flops->model.value());
   };
-  check_table({"parameter_variants.tsv", {"config"}, compare, 54});
+  check_table({"parameter_variants.tsv", {"config"}, compare, 200});
 }
 
 TEST_CASE("products of a recurrent layer by hand", "[architectures][recurrent][flops]") {

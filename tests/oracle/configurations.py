@@ -269,6 +269,7 @@ class Draw:
         if self.rng.random() < 0.6: self.c['num_decoder_layers'] = self.rng.randint(1, 4)
         self.c['feed_forward_proj'] = self.one('relu', 'gated-gelu', 'gated-silu', 'gelu')
         self.c.pop('hidden_size', None)
+        self.c['decoder_start_token_id'] = 0
 
     def of_deepseek_v2(self):
         self.c['num_key_value_heads'] = self.heads

@@ -34,7 +34,7 @@ std::unique_ptr<Model> build_dbrx(Fields& f) {
   a.qkv_form = QkvForm::split;
   a.heads = f.count({"n_heads", "num_attention_heads"}, 16);
   a.kv_heads = whole("attn_config", "kv_n_heads", 1);
-  check_heads(f, "n_heads", "attn_config", s.hidden, a.heads, a.kv_heads, HeadSize::floors);
+  check_heads(f, "n_heads", "attn_config", s.hidden, a.heads, a.kv_heads, HeadSize::divides);
   a.qk_size = a.v_size = s.hidden / a.heads;
   a.rotary = {RotaryStyle::halves, a.qk_size, false};
   s.rotary_sizes = {a.qk_size};

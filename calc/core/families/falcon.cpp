@@ -43,9 +43,13 @@ std::unique_ptr<Model> build_falcon(Fields& f) {
     a.rotary = {RotaryStyle::halves, a.qk_size, false};
     s.rotary_sizes = {a.qk_size};
   }
-  const bool parallel = f.flag("parallel_attn", true) || new_decoder;
-  const Count norms = f.optional_count("num_ln_in_parallel_attn", std::nullopt).value_or(new_decoder ? 2 : 1);
-  if (parallel) {
+  const bool parallel = f.flag("parallel_attn", true);
+  Count norms = f.optional_count("num_ln_in_parallel_attn", std::nullopt).value_or(new_decoder ? 2 : 1);
+  if (parallel || new_decoder) {
+    if (!parallel) {  // the library builds the norms of layers in turn, and adds up in parallel all the same
+      norms = 1;
+      layer.extra = {{"post_attention_layernorm.weight", {s.hidden}}, {"post_attention_layernorm.bias", {s.hidden}}};
+    }
     layer.form = BlockForm::parallel;
     layer.adds_in_place = true;
     layer.residual_dropout = hidden_dropout;

@@ -74,7 +74,7 @@ std::unique_ptr<Model> build_mixtral(Fields& f) {
 }
 
 std::unique_ptr<Model> build_olmoe(Fields& f) {
-  TransformerSpec s = read_llama_like(f, "olmoe", {.inner = 2048, .max_seq = 4096});
+  TransformerSpec s = read_llama_like(f, "olmoe", {.inner = 2048, .max_seq = 4096, .sizing = HeadSize::divides});
   AttentionSpec& a = s.kinds.front().attention;
   const MlpSpec mlp = s.kinds.front().mlp;
   a.qkv_bias = a.out_bias = f.flag("attention_bias", false);
@@ -193,12 +193,18 @@ std::unique_ptr<Model> build_phimoe(Fields& f) {
       read_experts(f, {"num_local_experts", "num_experts"}, 16, "num_experts_per_tok", 2, mlp.inner, mlp.activation);
   e.router_name = "router";
   e.router = RouterKind::sampled;
-  if (e.per_token != 2)
-    f.warning("num_experts_per_tok",
-              "this family's sampler chooses two experts; the library cannot run another number");
+  const Count stated = e.per_token;
+  constexpr Count sampled = 2;
+  if (stated != sampled)
+    f.warning(
+        "num_experts_per_tok",
+        "the library's sampler chooses two experts whatever it says: FLOPs are of two, active parameters as stated");
+  e.per_token = sampled;
   f.ignore("original_max_position_embeddings");
   set_experts(s, e);
-  return make_transformer(std::move(s));
+  std::unique_ptr<Model> model = make_transformer(std::move(s));
+  for (LayerKind& kind : model->parameters.kinds()) kind.experts_per_token = stated;
+  return model;
 }
 
 std::unique_ptr<Model> build_ernie4_5_moe(Fields& f) {
