@@ -75,7 +75,7 @@ std::optional<FlopsPerSecond> device_peak(const Device& device, const Precision&
 
 void add_scope(Report& report, const Resolved& resolved, const ModelSource& source, const Device* device) {
   std::vector<std::string>& scope = report.scope;
-  if (source.read_as) scope.push_back("read as the family " + *source.read_as + ", because --as said so");
+  scope.insert(scope.end(), source.reading.begin(), source.reading.end());
   if (source.architecture && !source.architecture->left_out.empty())
     scope.push_back(std::string(source.architecture->left_out));
   if (report.size_only)

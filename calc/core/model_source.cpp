@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "core/suggest.hpp"
+#include "core/wrapper.hpp"
 
 namespace llmcalc {
 namespace {
@@ -34,7 +35,8 @@ const Architecture* family_of(Fields& f, const std::optional<std::string>& as_fa
   if (!architecture) {
     std::string hint = did_you_mean(named, architecture_names());
     if (!hint.empty()) hint += " ";
-    f.error(key, "unknown architecture " + in_quotes(named), hint + "(--as FAMILY reads it as a known one)");
+    const char* whole = f.peek("text_config") ? "its text_config" : "it";
+    f.error(key, "unknown architecture " + in_quotes(named), hint + "(--as FAMILY reads " + whole + " as a known one)");
   }
   return architecture;
 }
@@ -56,13 +58,38 @@ void read_size(Fields& f, ModelSource& found) {
   }
 }
 
+// "bfloat16" or, as old files have it, "torch.bfloat16".
+std::optional<DType> stored_dtype(const Value& root) {
+  for (const char* key : {"dtype", "torch_dtype"}) {
+    const Value* value = root.find(key);
+    if (!value || value->kind != Value::Kind::text) continue;
+    constexpr std::string_view prefix = "torch.";
+    const std::string_view name = value->text;
+    return dtype_named(name.substr(0, prefix.size()) == prefix ? name.substr(prefix.size()) : name);
+  }
+  return std::nullopt;
+}
+
+// How a document was read where its own words do not say it.
+void note_reading(ModelSource& found, const std::optional<Wrapped>& wrapped) {
+  if (found.read_as) found.reading.push_back("read as the family " + *found.read_as + ", because --as said so");
+  if (!wrapped) return;
+  found.reading.push_back("the language model of " + in_quotes(wrapped->wrapper) +
+                          " alone (its text_config): what it has for images or sound is not counted");
+  found.assumed.insert(found.assumed.end(), wrapped->assumed.begin(), wrapped->assumed.end());
+}
+
 }  // namespace
 
 ModelSource read_model(const Value& root, const std::string& source, bool yaml, const std::string& id,
                        const std::optional<std::string>& as_family, Diagnostics& diagnostics) {
   ModelSource found;
   found.source = source;
-  Fields f(root, diagnostics);
+  const std::optional<Wrapped> wrapped = yaml ? std::nullopt : language_model_in(root, as_family.has_value());
+  const Value& document = wrapped ? wrapped->text : root;
+  found.stored = stored_dtype(root);
+  if (!found.stored) found.stored = stored_dtype(document);
+  Fields f(document, diagnostics, wrapped ? "text_config" : "");
   f.ignore({"schema", "source", "run"});
   found.name = yaml ? f.text("name", id) : id;
   const bool only_size = yaml && f.has("parameters") && !f.has("architecture") && !as_family;
@@ -71,6 +98,7 @@ ModelSource read_model(const Value& root, const std::string& source, bool yaml, 
   } else {
     found.architecture = family_of(f, as_family);
     found.read_as = as_family;
+    note_reading(found, wrapped);
     if (found.architecture) {
       try {
         found.model = found.architecture->build(f);

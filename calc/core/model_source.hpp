@@ -18,6 +18,8 @@ struct ModelSource {
   std::optional<Count> parameters, active_parameters;  // of a model known only by its size
   std::vector<Fields::Assumed> assumed;
   std::optional<std::string> read_as;  // the family --as named
+  std::optional<DType> stored;         // what the document says its weights are stored in (dtype, torch_dtype)
+  std::vector<std::string> reading;    // for scope: what of the document was read, and as what
 };
 
 // `id` names the model when the document does not. Problems go to `diagnostics`; throws Error(bad_input) with all of
