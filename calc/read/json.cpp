@@ -73,6 +73,16 @@ class Cursor {
   int line_ = 1, column_ = 1;
 };
 
+// The library's text is "[json.exception...] parse error at line ..: REASON".
+std::string reason_of(const nlohmann::detail::exception& problem) {
+  std::string reason = problem.what();
+  for (const char* before : {"] ", "syntax error "}) {
+    const std::size_t found = reason.find(before);
+    if (found != std::string::npos) reason.erase(0, found + std::string_view(before).size());
+  }
+  return reason.size() > longest_message ? reason.substr(0, longest_message) + "..." : reason;
+}
+
 class Handler {
  public:
   Handler(std::string_view text, const std::string& file, const char** reached)
@@ -149,16 +159,10 @@ class Handler {
     return true;
   }
 
-  // `position` counts the characters read. The library's text is "[json.exception...] parse error at line ..: REASON".
+  // `position` counts the characters read.
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& problem) {
     const LineColumn at = line_column(text_, position == 0 ? 0 : position - 1);
-    std::string reason = problem.what();
-    for (const char* before : {"] ", "syntax error "}) {
-      const std::size_t found = reason.find(before);
-      if (found != std::string::npos) reason.erase(0, found + std::string_view(before).size());
-    }
-    if (reason.size() > longest_message) reason = reason.substr(0, longest_message) + "...";
-    syntax_error(file_, at.line, at.column, "is not valid JSON: " + reason);
+    syntax_error(file_, at.line, at.column, "is not valid JSON: " + reason_of(problem));
   }
 
  private:
@@ -174,7 +178,44 @@ class Handler {
   Cursor cursor_;
 };
 
+// Hands the library's events on.
+class Walker {
+ public:
+  Walker(const std::string& file, const std::string& what, JsonEvents& events)
+      : file_(file), what_(what), events_(events) {}
+
+  bool null() { return events_.other(), true; }
+  bool boolean(bool) { return events_.other(), true; }
+  bool number_integer(long long integer) {
+    if (integer < 0) return events_.other(), true;
+    return events_.whole(static_cast<std::uint64_t>(integer)), true;
+  }
+  bool number_unsigned(unsigned long long integer) { return events_.whole(integer), true; }
+  bool number_float(double, const std::string&) { return events_.other(), true; }
+  bool string(const std::string& text) { return events_.text(text), true; }
+  bool binary(const nlohmann::json::binary_t&) { return false; }
+  bool start_object(std::size_t) { return events_.start_map(), true; }
+  bool key(const std::string& text) { return events_.key(text), true; }
+  bool end_object() { return events_.end_map(), true; }
+  bool start_array(std::size_t) { return events_.start_list(), true; }
+  bool end_array() { return events_.end_list(), true; }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& problem) {
+    syntax_error(file_, 0, 0,
+                 what_ + " is not valid JSON at its byte " + std::to_string(position) + ": " + reason_of(problem));
+  }
+
+ private:
+  const std::string& file_;
+  const std::string& what_;
+  JsonEvents& events_;
+};
+
 }  // namespace
+
+void walk_json(std::string_view text, const std::string& file, const std::string& what, JsonEvents& events) {
+  Walker walker(file, what, events);
+  nlohmann::json::sax_parse(text.data(), text.data() + text.size(), &walker);
+}
 
 Value read_json(std::string_view text, const std::string& file) {
   check_text(text, file, largest_json);

@@ -46,7 +46,8 @@ bool is_folder(const std::string& path) {
 // A name that can only be meant as a path.
 bool looks_like_path(const std::string& name) {
   const std::string ending = ending_of(name);
-  return name.find('/') != std::string::npos || ending == ".yaml" || ending == ".yml" || ending == ".json";
+  return name.find('/') != std::string::npos || ending == ".yaml" || ending == ".yml" || ending == ".json" ||
+         ending == ".safetensors" || ending == ".gguf";
 }
 
 // JSON by its name, else by its first character: a profile starts with a key.

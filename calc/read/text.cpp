@@ -42,6 +42,15 @@ LineColumn line_column(std::string_view text, std::size_t offset) {
           static_cast<int>(before.size() - start) + 1};
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_length(text.substr(i));
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
 void check_text(std::string_view text, const std::string& file, std::size_t limit) {
   constexpr std::size_t mebi = 1024 * 1024;
   if (text.size() > limit) {

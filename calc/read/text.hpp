@@ -13,6 +13,8 @@ struct LineColumn {
 };
 LineColumn line_column(std::string_view text, std::size_t offset);
 
+bool is_utf8(std::string_view text);
+
 // Throws Error(bad_input) with the place of the first byte that cannot stand in a profile; for an empty text too.
 void check_text(std::string_view text, const std::string& file, std::size_t limit);
 
