@@ -120,10 +120,8 @@ Command params_command() {
       "Counts every tensor of the model: in all, active per token, those that take part in matrix multiplications, and "
       "by kind of layer.\n\n"
       "Where MODEL is a folder with *.safetensors or GGUF files beside its config.json, or one such file, their "
-      "headers "
-      "are compared with the count: names, shapes, types and bytes. The weights themselves are never read. The exit "
-      "code "
-      "is 1 when a tensor is missing, unexpected or of another shape.";
+      "headers are compared with the count: names, shapes, types and bytes. The weights themselves are never read. "
+      "The exit code is 1 when a tensor is missing, unexpected or of another shape.";
   command.examples = {"llmcalc params llama-3-8b", "llmcalc params gpt2 --tensors --format csv",
                       "llmcalc params my-model"};
   command.positionals = {model_positional()};
