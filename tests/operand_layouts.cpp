@@ -1,6 +1,6 @@
-// How the operands of a step's products lie, against PyTorch 2.15 with transformers 5.24: both models on the meta device,
-// eager attention, fp32, one step under a TorchDispatchMode that counts aten::mm, addmm and bmm by the strides of
-// their operands.
+// How the operands of a step's products lie, against PyTorch 2.15 with transformers 5.24: both models on the meta
+// device, eager attention, fp32, one step under a TorchDispatchMode that counts aten::mm, addmm and bmm by the strides
+// of their operands.
 #include <map>
 #include <string>
 
@@ -40,12 +40,8 @@ TEST_CASE("Operands lie as PyTorch's do: GPT-2, whose weights are stored (in, ou
 }
 
 TEST_CASE("Operands lie as PyTorch's do: Llama 3 8B, whose weights are stored (out, in)") {
-  CHECK(products_of("llama-3-8b") == Counts{{"bmm NN", 64},
-                                            {"bmm NT", 64},
-                                            {"bmm TN", 64},
-                                            {"mm NN", 225},
-                                            {"mm NT", 225},
-                                            {"mm TN", 225}});
+  CHECK(products_of("llama-3-8b") ==
+        Counts{{"bmm NN", 64}, {"bmm NT", 64}, {"bmm TN", 64}, {"mm NN", 225}, {"mm NT", 225}, {"mm TN", 225}});
 }
 
 TEST_CASE("A product is a measurement of another only when its operands lie the same way") {
