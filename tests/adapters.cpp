@@ -2,6 +2,7 @@
 #include "core/adapters.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/estimates.hpp"
+#include "tests/support/table.hpp"
 
 using namespace llmcalc;
 using namespace llmcalc::test;
@@ -32,6 +33,42 @@ TEST_CASE("trainable counts of LoRA are r (in + out) a linear", "[memory]") {
     "num_hidden_layers": 22, "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 32000,
     "tie_word_embeddings": false})");
   CHECK(estimated(tinyllama, {{"lora", "r=64"}, {"batch", "1"}, {"seq", "64"}}).parameters.trainable == 50462720);
+}
+
+TEST_CASE("DoRA trains one magnitude an output feature besides", "[memory]") {
+  // Outputs of a layer's linears: 4096 + 1024 + 1024 + 4096, then 14336 twice and 4096: 43008, in 32 layers.
+  CHECK(llama({{"dora", "r=16"}}).parameters.trainable == 41943040 + 32 * 43008);
+  CHECK(llama({{"lora", "r=16,targets=q,v,dora"}}).parameters.trainable == 6815744 + 32 * (4096 + 1024));
+  CHECK(llama({{"qlora", "r=16,dora"}}).parameters.trainable == 41943040 + 32 * 43008);
+  // GPT-2 stores (in, out): c_attn gives 3 x 768 features, c_fc 3072.
+  const ModelSource gpt2 = model_from_json(R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12,
+    "n_positions": 1024, "vocab_size": 50257})");
+  const auto trainable = [&](const char* option) {
+    return estimated(gpt2, {{option, "r=8,targets=c_attn,c_fc"}, {"batch", "1"}, {"seq", "16"}}).parameters.trainable;
+  };
+  CHECK(trainable("dora") - trainable("lora") == 12 * (3 * 768 + 3072));
+}
+
+TEST_CASE("what adapters keep and their peaks are PEFT's", "[memory]") {
+  const Value configs = read_json(reference_text("activation_configs.json"), "activation_configs.json");
+  const auto compare = [&](const Row& row, Comparison& comparison) {
+    const Value* config = configs.find(row.text("config"));
+    REQUIRE(config != nullptr);
+    const Report report = estimated(model_from(*config), {{row.text("adapter"), row.text("spec")},
+                                                          {"precision", row.text("precision")},
+                                                          {"attention", "eager"},
+                                                          {"batch", row.text("batch")},
+                                                          {"seq", row.text("seq")}});
+    comparison.equal("trainable", report.parameters.trainable);
+    comparison.equal("saved", report.memory.saved_for_backward.value().value());
+    comparison.equal("autocast_weights", report.memory.autocast_weights.value_or(Bytes()).value());
+    constexpr double tolerance = 0.001;
+    if (row.text("peak") != "-") {
+      const double peak = row.number("peak");
+      comparison.near("peak", report.memory.peak.as_double(), tolerance * peak);
+    }
+  };
+  check_table({"adapters.tsv", {"config", "precision", "adapter", "spec", "batch", "seq"}, compare, 30});
 }
 
 TEST_CASE("a 4-bit base leaves embedding, head and norms alone", "[memory]") {
@@ -74,4 +111,5 @@ TEST_CASE("adapters that make no sense are refused", "[memory]") {
   }
   CHECK_THROWS_AS(llama({{"freeze", "nothing"}}), Error);
   CHECK_THROWS_AS(llama({{"lora", "r=8"}, {"qlora", "r=8"}}), Error);
+  CHECK_THROWS_AS(llama({{"dora", "r=8"}, {"qlora", "r=8"}}), Error);
 }

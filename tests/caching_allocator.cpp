@@ -68,6 +68,43 @@ TEST_CASE("pieces that lie apart do not add up, unless segments expand", "[memor
   }
 }
 
+// By hand after c10/cuda/CUDACachingAllocator.cpp: pages of 2 MiB in the pool of small blocks, of 20 MiB in the other.
+TEST_CASE("an expandable segment grows page by page", "[memory]") {
+  CachingAllocator a(AllocatorSettings{true});
+  a.allocate(0, Bytes(mib));
+  CHECK(a.reserved() == Bytes(2 * mib));
+  a.allocate(1, Bytes(mib));
+  a.allocate(2, Bytes(512));
+  CHECK(a.reserved() == Bytes(4 * mib));
+  a.allocate(3, Bytes(30 * mib));  // two pages of 20 MiB
+  CHECK(a.reserved() == Bytes(44 * mib));
+  a.allocate(4, Bytes(25 * mib));  // 10 MiB are left, a page more holds the rest
+  CHECK(a.reserved() == Bytes(64 * mib));
+  a.allocate(5, Bytes(5 * mib));
+  CHECK(a.reserved() == Bytes(64 * mib));
+  CHECK(a.allocated() == Bytes(62 * mib + 512));
+}
+
+TEST_CASE("the end of an expandable segment is the last place that is taken", "[memory]") {
+  CachingAllocator a(AllocatorSettings{true});
+  a.allocate(0, Bytes(40 * mib));
+  a.allocate(1, Bytes(15 * mib));  // three pages, of which 5 MiB are left at the end
+  CHECK(a.reserved() == Bytes(60 * mib));
+  a.free(0);
+  a.allocate(2, Bytes(4 * mib));   // into the hole of 40 MiB, though the end is the better fit
+  a.allocate(3, Bytes(45 * mib));  // the 5 MiB at the end and two pages
+  CHECK(a.reserved() == Bytes(100 * mib));
+}
+
+TEST_CASE("expandable segments split off all that is left", "[memory]") {
+  CachingAllocator a(AllocatorSettings{true});
+  a.allocate(0, Bytes(20 * mib));
+  a.allocate(1, Bytes(20 * mib));
+  a.free(0);
+  a.allocate(2, Bytes(19 * mib + 512 * 1024));
+  CHECK(a.allocated() == Bytes(39 * mib + 512 * 1024));
+}
+
 TEST_CASE("random traffic: no more is allocated than reserved, and all comes back", "[memory]") {
   Random random(6);
   for (const bool expandable : {false, true}) {

@@ -145,7 +145,7 @@ TEST_CASE("one trace serves every optimizer: the peaks are those of a trace of i
   for (const std::string batch : {"1", "16"})
     for (const std::string precision : {"bf16", "amp-bf16"})
       for (const std::string optimizer : {"adamw", "sgd", "adamw-8bit", "adafactor", "adagrad"})
-        for (const std::string step : {"foreach", "single"}) {
+        for (const std::string step : {"foreach", "single", "in-backward"}) {
           const StepPlan other = plan(optimizer, step, batch, precision);
           INFO(batch << " " << precision << " " << optimizer << " " << step);
           CHECK(costs.peak(other) == peak_of(trace_step(*source.model, other).trace.ledger).second);

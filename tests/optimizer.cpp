@@ -1,5 +1,6 @@
 // Optimizers: states against torch.optim's, layouts of those that are not in torch against their published form, and
 // what is alive during a step.
+#include <algorithm>
 #include <string>
 
 #include "core/optimizer.hpp"
@@ -118,4 +119,63 @@ TEST_CASE("8-bit states: a byte a moment, a maximum a block, small tensors in fl
   CHECK(cost("paged-adamw-8bit", {99999}).states == cost("adamw-8bit", {99999}).states);
   CHECK(cost("paged-adamw-8bit", {100000}).states == Bytes(2 * 391 * 4));  // 390.6 blocks
   CHECK(cost("lion", {500}).states == Bytes(500 * 4));
+}
+
+TEST_CASE("states fit and a foreach step does not", "[memory]") {
+  // Llama-2-7B, all in bfloat16: 8 bytes a parameter for weights, gradients and two moments, 53.9 GB (read off in
+  // meta-pytorch/torchtune #389); a foreach step adds one more tensor of every parameter.
+  const ModelSource llama = model_from_json(R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 11008,
+    "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32, "vocab_size": 32000,
+    "tie_word_embeddings": false})");
+  constexpr Count parameters = 6738415616;
+  Device device;
+  device.name = "60 GiB";
+  device.peak["bf16"] = FlopsPerSecond(312e12);
+  device.memory_capacity = Bytes(Count{60} << 30);
+  const auto report = [&](const char* step) {
+    return estimated(llama, {{"batch", "1"}, {"seq", "256"}, {"precision", "bf16"}, {"optimizer-step", step}}, &device);
+  };
+  const Report foreach_step = report("foreach");
+  CHECK(foreach_step.memory.peak_phase == Phase::optimizer);
+  CHECK(foreach_step.fit->verdict == Verdict::no);
+  REQUIRE_FALSE(foreach_step.fit->advice.empty());
+  CHECK(foreach_step.fit->advice.front().change == "--optimizer-step fused");
+  CHECK(foreach_step.fit->advice.front().fits);
+  const auto step_peak = [](const Report& r) { return r.memory.phases.back().peak; };
+  CHECK(step_peak(report("fused")) - Bytes(8 * parameters) < Bytes(10000));  // token ids, buffers, step counters
+  CHECK(step_peak(foreach_step) - Bytes(10 * parameters) < Bytes(10000));
+  CHECK(report("fused").fit->verdict != Verdict::no);
+}
+
+TEST_CASE("a step in the backward pass keeps one gradient at a time", "[memory]") {
+  const Value configs = read_json(reference_text("optimizer_configs.json"), "optimizer_configs.json");
+  const ModelSource model = model_from(named(configs, "llama-tiny"));
+  const auto report = [&](const char* step, const char* optimizer, std::vector<GivenOption> more = {}) {
+    more.insert(more.end(), {{"batch", "1"},
+                             {"seq", "8"},
+                             {"precision", "fp32"},
+                             {"optimizer", optimizer},
+                             {"optimizer-step", step}});
+    return estimated(model, more);
+  };
+  // Few tokens: the peak is the gradients, or the largest one with the temporaries of its own step.
+  const Report all = report("single", "sgd"), one = report("in-backward", "sgd");
+  CHECK(one.memory.peak < all.memory.peak);
+  Bytes largest;
+  for (const Parameter& p : model.model->parameters.all())
+    largest = std::max(largest, size_of(DType::float32) * llmcalc::elements(p.shape));
+  CHECK(one.memory.gradients == largest);
+  CHECK(one.memory.optimizer_states == all.memory.optimizer_states);
+  // AdamW's step of the largest tensor takes two more of its size.
+  CHECK(report("in-backward", "adamw").memory.peak >=
+        report("in-backward", "adamw").memory.optimizer_states + one.memory.parameters + largest * 3);
+  CHECK_THROWS_AS(report("in-backward", "adamw", {{"accumulate", "2"}}), Error);
+  CHECK_THROWS_AS(estimated(model, {{"precision", "bf16-master-fp32-grads"}, {"optimizer-step", "in-backward"}}), Error);
+}
+
+TEST_CASE("paged states are not the device's", "[memory]") {
+  // bitsandbytes: two float32 moments, paged from 100,000 elements on.
+  CHECK(cost("paged-adamw", {1000, 100}, DType::bfloat16).states == Bytes(0));
+  CHECK(cost("paged-adamw", {1000, 100}, DType::bfloat16).paged == Bytes(800000));
+  CHECK(cost("paged-adamw", {999, 100}, DType::bfloat16).states == Bytes(799200));
 }

@@ -29,8 +29,8 @@ TEST_CASE("run options: a run map and the same options on the command line give 
   const Value map = read_yaml(
       "mode: train\nbatch: 4\nseq: 8192\nlengths: [4096, 4096]\naccumulate: 2\ntokens: 15T\ngpus: 8\nprecision: bf16\n"
       "optimizer: adam\noptimizer_step: fused\nimplementation: megatron\nattention: flash\nrecompute: full\n"
-      "loss: chunked:8\ndropout: 0.1\nlora: r=16,targets=q\nqlora: r=8\nfreeze: [embedding, head]\nkv-dtype: fp8\nmtp: "
-      "true\n"
+      "loss: chunked:8\ndropout: 0.1\nlora: r=16,targets=q\ndora: r=4\nqlora: r=8\nfreeze: [embedding, head]\nkv-dtype: fp8\nmtp: "
+      "true\nexpandable-segments: true\n"
       "attention-flops: full\nmfu: 40%\nprice: 3.99\nrequire-fit: false\nas: llama\n",
       "f.yaml");
   const std::vector<GivenOption> list = {
@@ -50,10 +50,12 @@ TEST_CASE("run options: a run map and the same options on the command line give 
       {"loss", "chunked:8"},
       {"dropout", "10%"},
       {"lora", "r=16,targets=q"},
+      {"dora", "r=4"},
       {"qlora", "r=8"},
       {"freeze", "embedding,head"},
       {"kv-dtype", "fp8"},
       {"mtp", ""},
+      {"expandable-segments", ""},
       {"attention-flops", "full"},
       {"mfu", "0.4"},
       {"price", "$3.99"},
@@ -76,10 +78,12 @@ TEST_CASE("run options: a run map and the same options on the command line give 
     CHECK(run.loss == "chunked:8");
     CHECK(run.dropout == 0.1);
     CHECK(run.lora == "r=16,targets=q");
+    CHECK(run.dora == "r=4");
     CHECK(run.qlora == "r=8");
     CHECK(run.freeze == "embedding,head");
     CHECK(run.kv_dtype == "fp8");
     CHECK(run.mtp);
+    CHECK(run.expandable_segments);
     CHECK(run.attention_flops == "full");
     CHECK(run.mfu == 0.4);
     CHECK(run.price == 3.99);

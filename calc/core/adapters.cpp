@@ -50,6 +50,14 @@ bool names(const std::string& target, const std::string& module) {
   return last == target || last == target + "_proj" || module == target;
 }
 
+// Features that a linear gives: some are stored as (in, out), and those have a bias that tells.
+Count features_out(const Parameters& all, const Parameter& weight) {
+  const std::string bias = module_of(weight) + ".bias";
+  for (const Parameter& p : all.all())
+    if (p.layer_kind == weight.layer_kind && p.name == bias) return p.shape[0];
+  return weight.shape[0];
+}
+
 bool is_target(const LoraOptions& lora, const Parameter& p) {
   if (!is_linear(p)) return false;
   return lora.targets.empty() || std::any_of(lora.targets.begin(), lora.targets.end(),
@@ -93,7 +101,7 @@ LoraOptions read_lora(const std::string& option, const std::string& text) {
   std::string key;
   for (const std::string& piece : pieces_of(text, ',')) {
     const std::size_t equals = piece.find('=');
-    if (equals != std::string::npos) key = piece.substr(0, equals);
+    if (equals != std::string::npos || piece == "dora") key = piece.substr(0, equals);
     const std::string value = equals == std::string::npos ? piece : piece.substr(equals + 1);
     if (key == "r" || key == "rank") {
       const Parsed<Count> rank = parse_count(value);
@@ -107,8 +115,10 @@ LoraOptions read_lora(const std::string& option, const std::string& text) {
     } else if (key == "targets") {
       if (value.empty()) refuse(option, "a target is missing");
       if (value != "all-linear") lora.targets.push_back(value);
+    } else if (piece == "dora") {
+      lora.dora = true;
     } else {
-      refuse(option, "known are r, targets and dropout, not " + in_quotes(key.empty() ? piece : key));
+      refuse(option, "known are r, targets, dropout and dora, not " + in_quotes(key.empty() ? piece : key));
     }
   }
   if (lora.rank == 0) refuse(option, "r, the rank, is missing");
@@ -145,6 +155,7 @@ Adapted with_adapters(const Parameters& base, const LoraOptions& lora, bool quan
     };
     adapter.a = add(".lora_A.weight", {lora.rank, target.shape[1]});
     adapter.b = add(".lora_B.weight", {target.shape[0], lora.rank});
+    if (lora.dora) adapter.magnitude = add(".lora_magnitude_vector.weight", {features_out(base, target)});
     adapter.dropout = lora.dropout;
   }
   return adapted;

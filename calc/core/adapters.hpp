@@ -1,7 +1,8 @@
-// What is trained of a model: frozen parts, low-rank adapters (LoRA), a base packed in 4 bits (QLoRA).
+// What is trained of a model: frozen parts, low-rank adapters (LoRA, DoRA), a base packed in 4 bits (QLoRA).
 //
 // Adapters are those of PEFT: beside a frozen linear weight (out, in) two matrices A (r, in) and B (out, r), and
-// y = W x + s B A dropout(x). 4-bit weights are bitsandbytes': NF4 in blocks of 64, the maxima of blocks in 8 bits with
+// y = W x + s B A dropout(x). DoRA (arXiv:2402.09353) adds a magnitude m (out), and y = m (W + s B A) x / |W + s B A|,
+// the norm taken row by row. 4-bit weights are bitsandbytes': NF4 in blocks of 64, the maxima of blocks in 8 bits with
 // a float32 scale for every 256 of them (double quantisation); embedding, head and norms stay as they are.
 #pragma once
 
@@ -20,9 +21,10 @@ struct LoraOptions {
   Count rank = 0;
   double dropout = 0;
   std::vector<std::string> targets;  // names of linears; empty: all of the layers
+  bool dora = false;
 };
 
-// "r=16,targets=q,v,dropout=0.05". Throws Error(bad_input), naming `option`.
+// "r=16,targets=q,v,dropout=0.05"; a bare "dora" asks for DoRA. Throws Error(bad_input), naming `option`.
 LoraOptions read_lora(const std::string& option, const std::string& text);
 
 // A model's parameters with what is trained marked, adapters added.

@@ -1,6 +1,7 @@
 #include "core/caching_allocator.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace llmcalc {
@@ -30,6 +31,8 @@ bool splits(Count left, bool small, bool expandable) {
 }
 
 }  // namespace
+
+Bytes segment_for(Bytes block) { return Bytes(segment_size(block.value(), block.value() <= small_size)); }
 
 void CachingAllocator::allocate(std::int32_t block, Bytes bytes) {
   if (bytes <= Bytes(0)) return;
@@ -65,7 +68,10 @@ void CachingAllocator::set_used(Index piece) {
 }
 
 CachingAllocator::Index CachingAllocator::take(Count size, bool small) {
-  const auto best = free_[small].lower_bound({size, -1, -1});
+  auto best = free_[small].lower_bound({size, -1, -1});
+  // The last piece of an expandable segment counts as large as it can grow: any other that is large enough is better.
+  const bool last = best != free_[small].end() && best->piece == expandable_last_[small];
+  if (last && std::next(best) != free_[small].end()) ++best;
   Index piece = -1;
   if (best != free_[small].end()) {
     piece = best->piece;

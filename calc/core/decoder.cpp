@@ -59,7 +59,8 @@ Tensor Decoder::forward(Trace& t, const Job& job, std::uint64_t& loss_begins) co
   Tensor logits, last;
   Tensors further;
   {
-    Tensor hidden = embed(t, job, ids);
+    Tensor held;
+    Tensor hidden = embed(t, job, ids, held);
     Shared shared = share(t, job, hidden);
     Count done = 0;
     for (const LayerRun& run : runs()) {
@@ -86,7 +87,15 @@ Tensor Decoder::forward(Trace& t, const Job& job, std::uint64_t& loss_begins) co
       done += run.blocks * run.length;
     }
     hidden = finish(t, job, hidden);
+    held = {};
     shared = {};  // the model's own forward function ends here; the head is its caller's
+    if (job.prefill) {
+      logits = head(t, job, slice(t, hidden, 1, job.seq - 1, 1));
+      hidden = {};
+      logits = cast(t, logits, DType::float32);
+      t.leave_autocast();
+      return logits;
+    }
     if (job.loss.kind == LossForm::Kind::plain)
       logits = head(t, job, hidden);
     else

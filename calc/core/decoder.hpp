@@ -22,8 +22,8 @@ class Decoder : public Model {
   // Head and loss together, for a slice of the tokens at a time (LossForm::chunked, LossForm::fused).
   Tensor loss_in_parts(Trace& t, const Job& job, const Tensor& hidden, const Tensor& labels) const;
 
-  // Ids (B, T) to hidden states (B, T, H).
-  virtual Tensor embed(Trace& t, const Job& job, const Tensor& ids) const = 0;
+  // Ids (B, T) to hidden states (B, T, H). `held` receives what the model's forward function holds to its end.
+  virtual Tensor embed(Trace& t, const Job& job, const Tensor& ids, Tensor& held) const = 0;
   virtual Shared share(Trace& t, const Job& job, const Tensor& hidden) const = 0;
   virtual Tensor layer(Trace& t, const Job& job, Count index, const Tensor& hidden, const Shared& shared) const = 0;
   // What comes between the last layer and the head: the last norm.

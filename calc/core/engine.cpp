@@ -94,8 +94,14 @@ void Trace::finish_leaf(Node& node, Tensor gradient) {
     return;
   }
   const bool stolen = gradient.storage->references == 1 && gradient.layout.is_contiguous();
-  node.gradient = stolen ? std::move(gradient) : copy(*this, gradient);
-  node.gradient.storage->become(Part::gradients);
+  Tensor own = stolen ? std::move(gradient) : copy(*this, gradient);
+  own.storage->become(Part::gradients);
+  if (settings.steps_in_backward) {
+    const Bytes needs = (*settings.steps_in_backward)[static_cast<std::size_t>(node.parameter)];
+    if (needs > Bytes(0)) const Storage alive(&ledger, Part::temporaries, needs);
+    return;
+  }
+  node.gradient = std::move(own);
 }
 
 // Gradients in the shape and dtype of what they are the gradients of.

@@ -82,8 +82,8 @@ void add_scope(Report& report, const Resolved& resolved, const ModelSource& sour
     scope.push_back("only the size is known: no activations, no attention FLOPs, no peak; rules of thumb only");
   if (resolved.kv_bits) {
     scope.push_back(
-        "inference: weights and the cache of keys and values; not the activations of the pass that fills it; FLOPs are "
-        "of one forward pass over all tokens; no time");
+        "inference: weights, the cache of keys and values, and what one pass over the prompt needs at once; FLOPs are of "
+        "one forward pass over all tokens; no time");
     if (source.model && !report.memory.kv_cache && !report.memory.sequence_states)
       scope.push_back("nothing is kept from token to token: an encoder has no cache of keys and values");
     if (report.memory.sequence_states)
@@ -100,7 +100,7 @@ void add_scope(Report& report, const Resolved& resolved, const ModelSource& sour
         "multi-token prediction: the library builds these layers for drafting and trains none; here they see all "
         "tokens "
         "and share embedding and head, and their losses are added to the model's");
-  if (resolved.run.lora || resolved.run.qlora)
+  if (resolved.run.lora || resolved.run.dora || resolved.run.qlora)
     scope.push_back("adapters: as PEFT makes them; under autocast the frozen base is held in the 16-bit dtype");
   if (resolved.run.gpus > 1)
     scope.push_back("memory is one replica's, unsharded; time assumes communication between the replicas hides");
@@ -154,7 +154,9 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
             "runs them in 16 bits");
       add_device_memory(
           report.memory,
-          infers ? report.memory.peak : simulate_reserved(*source.model, resolved.plan, log, optimizer_begins), device);
+          infers ? report.memory.peak
+                 : simulate_reserved(*source.model, resolved.plan, log, optimizer_begins, resolved.run.expandable_segments),
+          device);
       if (!report.memory.reserved)
         report.scope.push_back("the allocator's pool: so many layers allocate more often than is replayed");
       if (device) {

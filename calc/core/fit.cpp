@@ -80,7 +80,7 @@ std::vector<Change> changes_for(const Model& model, const StepPlan& plan, const 
                          quantised ? "trains adapters only, on a 4-bit base" : "trains adapters only",
                          [&model, quantised](StepPlan& p) {
                            p.adapted = std::make_shared<Adapted>(with_adapters(
-                               model.parameters_for(p.job), {usual_rank, 0, {}}, quantised, *p.precision));
+                               model.parameters_for(p.job), {usual_rank, 0, {}, false}, quantised, *p.precision));
                          },
                          false, true, true});
   }
@@ -279,13 +279,14 @@ FitReport judge_inference(const Model& model, const StepPlan& plan, Count kv_bit
     fit.note = "the weights alone take " + format_gib(weights) + ": no batch size or context helps";
     return fit;
   }
-  const Bytes states = sequence_states(model.info, *plan.precision);
-  const auto needs = [&](Count batch, Count seq) {
-    return weights + (kv_cache(model.info, seq, kv_bits) + states) * batch;
+  const auto peak_with = [&](Count Job::*size, Count n) {
+    StepPlan changed = plan;
+    changed.job.*size = n;
+    return inference_peak(model, changed, kv_bits);
   };
   fit.max_batch =
-      limit_of([&](Count batch) { return needs(batch, plan.job.seq); }, limits.tensors, largest_batch_asked);
-  const auto with_seq = [&](Count seq) { return needs(plan.job.batch, seq); };
+      limit_of([&](Count batch) { return peak_with(&Job::batch, batch); }, limits.tensors, largest_batch_asked);
+  const auto with_seq = [&](Count seq) { return peak_with(&Job::seq, seq); };
   fit.max_seq = model.info.max_seq > 0 ? largest_fitting(with_seq, limits.tensors, model.info.max_seq)
                                        : limit_of(with_seq, limits.tensors, largest_context_asked);
   return fit;

@@ -32,6 +32,7 @@ struct Job {
   Recompute recompute = Recompute::none;
   Implementation implementation = Implementation::transformers;
   LossForm loss;
+  bool prefill = false;           // the pass over a prompt: no loss, and logits of its last token alone
   std::optional<double> dropout;  // overrides every rate of the model
   bool mtp = false;               // with the heads of multi-token prediction
 

@@ -157,6 +157,18 @@ OptimizerCost adamw_8bit(const Dims& shape, DType dtype, Role) {
   return cost;
 }
 
+// bitsandbytes' 32-bit moments are float32 whatever the parameters are.
+OptimizerCost paged_adamw(const Dims& shape, DType dtype, Role) {
+  constexpr Count moments = 2;
+  const Count n = elements(shape);
+  const Bytes p = sized(shape, dtype), states = size_of(DType::float32) * n * moments;
+  OptimizerCost cost;
+  (n < smallest_paged ? cost.states : cost.paged) = states;
+  cost.read = cost.foreach_read = p * 2 + states;
+  cost.written = cost.foreach_written = p + states;
+  return cost;
+}
+
 // The moments lie in managed memory; the maxima do not.
 OptimizerCost paged_adamw_8bit(const Dims& shape, DType dtype, Role role) {
   OptimizerCost cost = adamw_8bit(shape, dtype, role);
@@ -192,7 +204,9 @@ const std::vector<Optimizer>& optimizers() {
       {"muon", "one momentum for the layers' matrices; AdamW for tables, head and vectors", muon},
       {"lion", "one momentum, updates by sign", lion, false, true},
       {"adamw-8bit", "two moments of a byte each in blocks of 256 (bitsandbytes)", adamw_8bit, false, true},
-      {"paged-adamw-8bit", "the same, large moments in memory that moves to the host", paged_adamw_8bit, false, true},
+      {"paged-adamw", "two float32 moments, large ones in memory that moves to the host (bitsandbytes)", paged_adamw, false,
+       true},
+      {"paged-adamw-8bit", "adamw-8bit with large moments in memory that moves to the host", paged_adamw_8bit, false, true},
   };
   return all;
 }

@@ -12,7 +12,8 @@
 
 namespace llmcalc {
 
-enum class OptimizerStep : unsigned char { foreach_, fused, single };
+// in_backward: a hook steps each parameter as soon as its gradient is there, and frees the gradient.
+enum class OptimizerStep : unsigned char { foreach_, fused, single, in_backward };
 
 // For one parameter tensor.
 struct OptimizerCost {

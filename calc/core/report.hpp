@@ -22,8 +22,8 @@ struct ResolvedRun {
   std::string precision, optimizer, optimizer_step, implementation, attention, recompute, loss, attention_flops;
   std::string attention_why;  // why `auto` chose the kernel
   std::optional<double> dropout, mfu, price;
-  std::optional<std::string> lora, qlora, freeze, kv_dtype, as_family;
-  bool mtp = false;
+  std::optional<std::string> lora, dora, qlora, freeze, kv_dtype, as_family;
+  bool mtp = false, expandable_segments = false;
   std::vector<std::string> assumed;  // options nobody gave, "batch 1", "precision amp-bf16", in the order of the table
 };
 

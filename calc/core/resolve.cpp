@@ -92,19 +92,29 @@ void choose_prediction(Resolved& r, const RunOptions& given, const ModelSource& 
   r.run.mtp = r.plan.job.mtp = true;
 }
 
-// --lora, --qlora and --freeze.
+// --lora, --dora, --qlora and --freeze.
 void choose_trained(Resolved& r, const ModelSource& source) {
   const ResolvedRun& run = r.run;
-  if (!run.lora && !run.qlora && !run.freeze) return;
+  const std::pair<const char*, const std::optional<std::string>*> kinds[] = {
+      {"lora", &run.lora}, {"dora", &run.dora}, {"qlora", &run.qlora}};
+  std::string option, spec;
+  for (const auto& [name, given] : kinds) {
+    if (!*given) continue;
+    if (!option.empty())
+      throw Error(Exit::bad_input, "--" + option + " and --" + name + " exclude one another",
+                  option == "dora" ? "--qlora r=16,dora is DoRA over 4-bit weights" : "");
+    option = name;
+    spec = **given;
+  }
+  if (option.empty() && !run.freeze) return;
   if (!source.model)
-    throw Error(Exit::bad_input, "--lora, --qlora and --freeze need the model's tensors; only its size is known");
-  if (run.lora && run.qlora) throw Error(Exit::bad_input, "--lora and --qlora exclude one another");
+    throw Error(Exit::bad_input, "--" + (option.empty() ? "freeze" : option) +
+                                     " needs the model's tensors; only its size is known");
   auto adapted = std::make_shared<Adapted>();
-  if (run.lora || run.qlora) {
-    const std::string option = run.qlora ? "qlora" : "lora";
-    *adapted =
-        with_adapters(source.model->parameters_for(r.plan.job), read_lora(option, run.qlora ? *run.qlora : *run.lora),
-                      run.qlora.has_value(), *r.plan.precision);
+  if (!option.empty()) {
+    LoraOptions lora = read_lora(option, spec);
+    lora.dora = lora.dora || option == "dora";
+    *adapted = with_adapters(source.model->parameters_for(r.plan.job), lora, option == "qlora", *r.plan.precision);
   } else {
     adapted->parameters = source.model->parameters_for(r.plan.job);
   }
@@ -205,10 +215,13 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   r.plan.optimizer = optimizer_named(run.optimizer);
   if (!r.plan.optimizer) unknown("optimizer", run.optimizer, optimizer_names());
   r.plan.optimizer_step =
-      static_cast<OptimizerStep>(chosen("optimizer-step", run.optimizer_step, {"foreach", "fused", "single"}));
+      static_cast<OptimizerStep>(chosen("optimizer-step", run.optimizer_step, {"foreach", "fused", "single", "in-backward"}));
   if (r.plan.optimizer_step == OptimizerStep::fused && !r.plan.optimizer->has_fused && !r.plan.optimizer->own_kernel)
     throw Error(Exit::bad_input, "--optimizer-step fused: torch.optim has no fused CUDA kernel for " + run.optimizer,
                 "--optimizer-step foreach; sgd, adam and adamw have fused kernels");
+  if (r.plan.optimizer_step == OptimizerStep::in_backward && (run.accumulate > 1 || r.plan.precision->gradients_persist))
+    throw Error(Exit::bad_input, "--optimizer-step in-backward frees every gradient at once, and so cannot accumulate",
+                run.accumulate > 1 ? "a larger --batch instead of --accumulate" : "--precision bf16-master");
   if (infers) choose_cache(r, given);
   r.plan.accumulate = run.accumulate;
   Job& job = r.plan.job;
@@ -227,10 +240,12 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
                 "with --mode infer: causal, causal-exact or full");
 
   run.lora = given.lora;
+  run.dora = given.dora;
   run.qlora = given.qlora;
   run.freeze = given.freeze;
   choose_prediction(r, given, source);
   choose_trained(r, source);
+  run.expandable_segments = given.expandable_segments;
 
   if (run.mfu && *run.mfu > 1)
     throw Error(

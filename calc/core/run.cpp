@@ -126,7 +126,7 @@ Problem flag(RunOptions& run, const std::string& text) {
 Problem mode(RunOptions& run, const std::string& text) { return take_choice(run.mode, text, {"train", "infer"}); }
 Problem lengths(RunOptions& run, const std::string& text) { return take_counts(run.lengths, text); }
 Problem optimizer_step(RunOptions& run, const std::string& text) {
-  return take_choice(run.optimizer_step, text, {"foreach", "fused", "single"});
+  return take_choice(run.optimizer_step, text, {"foreach", "fused", "single", "in-backward"});
 }
 Problem implementation(RunOptions& run, const std::string& text) {
   return take_choice(run.implementation, text, {"transformers", "fused", "megatron"});
@@ -162,10 +162,12 @@ constexpr Row rows[] = {
     {"loss", loss, merge<&R::loss>},
     {"dropout", dropout, merge<&R::dropout>},
     {"lora", name<&R::lora>, merge<&R::lora>},
+    {"dora", name<&R::dora>, merge<&R::dora>},
     {"qlora", name<&R::qlora>, merge<&R::qlora>},
     {"freeze", name<&R::freeze>, merge<&R::freeze>},
     {"kv-dtype", name<&R::kv_dtype>, merge<&R::kv_dtype>},
     {"mtp", flag<&R::mtp>, merge<&R::mtp>},
+    {"expandable-segments", flag<&R::expandable_segments>, merge<&R::expandable_segments>},
     {"attention-flops", name<&R::attention_flops>, merge<&R::attention_flops>},
     {"mfu", mfu, merge<&R::mfu>},
     {"price", price, merge<&R::price>},

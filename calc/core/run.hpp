@@ -22,19 +22,20 @@ struct RunOptions {
   std::optional<Count> gpus;                  // data-parallel replicas
   std::optional<std::string> precision;
   std::optional<std::string> optimizer;
-  std::optional<std::string> optimizer_step;  // foreach | fused | single
+  std::optional<std::string> optimizer_step;  // foreach | fused | single | in-backward
   std::optional<std::string> implementation;  // transformers | fused | megatron
   std::optional<std::string> attention;       // auto | eager | flash | efficient | cudnn | math
   std::optional<std::string> recompute;       // none | selective | full
   std::optional<std::string> loss;            // plain | chunked:n | fused
   std::optional<double> dropout;
-  std::optional<std::string> lora, qlora, freeze;
+  std::optional<std::string> lora, dora, qlora, freeze;
   std::optional<std::string> kv_dtype;
   std::optional<std::string> attention_flops;  // causal | causal-exact | full | named convention
   std::optional<double> mfu;                   // a fraction
   std::optional<double> price;                 // dollars per device-hour
   std::optional<std::string> as_family;
   bool mtp = false;
+  bool expandable_segments = false;  // of the caching allocator
   bool require_fit = false;
 
   // `other` wins where it says something.

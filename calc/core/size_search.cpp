@@ -2,31 +2,50 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "core/adapters.hpp"
+#include "core/caching_allocator.hpp"
 #include "core/passes/memory.hpp"
+#include "core/resolve.hpp"
 
 namespace llmcalc {
 namespace {
 
 class Candidates {
  public:
+  // Tensors alike are one candidate. `tensor.count` says how many layers the one at hand stands for.
   void add(SizedTensor tensor) {
     if (tensor.bytes <= Bytes(0)) return;
     const auto key = std::make_tuple(tensor.name, to_string(tensor.shape), static_cast<int>(tensor.dtype));
-    const auto [where, is_new] = known_.try_emplace(key, all_.size());
-    if (is_new)
-      all_.push_back(std::move(tensor));
-    else
-      all_[where->second].count = std::max(all_[where->second].count, tensor.count);
+    const auto [where, is_new] = known_.try_emplace(key, seen_.size());
+    if (is_new) seen_.push_back({std::move(tensor), 0, 0, 0});
+    Seen& seen = seen_[where->second];
+    const Count count = is_new ? seen.tensor.count : tensor.count;
+    seen.all += count;
+    if (count > seen.widest) seen.at_widest = 0;
+    seen.widest = std::max(seen.widest, count);
+    seen.at_widest += count == seen.widest ? 1 : 0;
   }
-  const std::vector<SizedTensor>& all() const { return all_; }
+  std::vector<SizedTensor> all() const {
+    std::vector<SizedTensor> tensors;
+    for (const Seen& seen : seen_) {
+      tensors.push_back(seen.tensor);
+      // A layer may make several alike; all layers make as many.
+      tensors.back().count = seen.widest > 1 ? seen.all / seen.at_widest : 1;
+    }
+    return tensors;
+  }
 
  private:
-  std::vector<SizedTensor> all_;
+  struct Seen {
+    SizedTensor tensor;
+    Count widest, at_widest, all;  // the most layers one stands for, how many of those, layers of all together
+  };
+  std::vector<Seen> seen_;
   std::map<std::tuple<std::string, std::string, int>, std::size_t> known_;
 };
 
@@ -73,11 +92,19 @@ class Search {
     Bytes sum;
     for (const SizedTensor& tensor : tensors) sum += tensor.total();
     const double deviation = sum.as_double() / size_.as_double() - 1;
-    if (std::abs(deviation) <= tolerance_) {
+    const bool single = tensors.size() == 1 && tensors.front().count == 1;
+    if (std::abs(deviation) <= tolerance_)
       found_.push_back({std::move(tensors), sum, deviation});
-    } else if (found_.empty() && tensors.size() == 1) {
+    else if (single && !tensors.front().shape.empty() && sum < size_ && is_segment_of(sum))
+      rounded_.push_back({std::move(tensors), sum, deviation, true});
+    else if (single)
       nearest_.push_back({std::move(tensors), sum, deviation});
-    }
+  }
+  // No more singles will come: those that are rounded up to the size follow the exact ones, closest first.
+  void end_singles() {
+    const auto closer = [](const SizeMatch& a, const SizeMatch& b) { return a.bytes > b.bytes; };
+    std::stable_sort(rounded_.begin(), rounded_.end(), closer);
+    found_.insert(found_.end(), rounded_.begin(), rounded_.end());
   }
   bool done() const { return found_.size() >= most_; }
   bool found() const { return !found_.empty(); }
@@ -90,17 +117,29 @@ class Search {
     SizeAnswer answer;
     answer.near = found_.empty();
     answer.matches = answer.near ? std::move(nearest_) : std::move(found_);
-    if (answer.near) std::stable_sort(answer.matches.begin(), answer.matches.end(), closer);
+    if (answer.near) {
+      const auto as_big = [](const SizeMatch& a, const SizeMatch& b) { return a.bytes == b.bytes; };
+      std::vector<SizeMatch>& all = answer.matches;
+      std::stable_sort(all.begin(), all.end(), closer);
+      all.erase(std::unique(all.begin(), all.end(), as_big), all.end());
+    }
     const std::size_t shown = answer.near ? std::min(nearest_shown, most_) : most_;
     if (answer.matches.size() > shown) answer.matches.resize(shown);
     return answer;
   }
 
  private:
+  // Smaller blocks share segments of 2 and 20 MiB, which tell nothing about their size.
+  bool is_segment_of(Bytes block) const {
+    return block >= Bytes(least_of_its_own) &&
+           std::abs(segment_for(block).as_double() / size_.as_double() - 1) <= tolerance_;
+  }
+
+  static constexpr Count least_of_its_own = Count{10} << 20;
   Bytes size_;
   double tolerance_;
   std::size_t most_;
-  std::vector<SizeMatch> found_, nearest_;
+  std::vector<SizeMatch> found_, rounded_, nearest_;
 };
 
 SizedTensor one_of(SizedTensor tensor) {
@@ -117,24 +156,71 @@ std::vector<SizedTensor> distinct_sizes(const std::vector<SizedTensor>& all) {
   return distinct;
 }
 
+// Every tensor of a step and what they add up to; and of those that are there together, one of each layer.
+struct StepTensors {
+  std::vector<SizedTensor> single, of_all_layers;
+};
+StepTensors tensors_of(const Model& model, const StepPlan& plan) {
+  std::vector<AllocatedRecord> made;
+  const TracedStep step = trace_step(model, plan, nullptr, nullptr, &made);
+  const auto module = [&](std::uint16_t index) { return step.trace.modules()[index]; };
+  Candidates single, together;
+  for (const AllocatedRecord& record : made)
+    single.add({module(record.module), record.shape, record.dtype, record.bytes, 1});
+  add_parameters(single, parameters_of(model, plan), plan);
+  add_sums(single, account_memory(step));
+  for (const KeptRecord& kept : step.trace.kept())
+    if (kept.first)
+      together.add({module(kept.module) + ", kept for backward", kept.shape, kept.dtype, kept.storage, kept.repeat});
+  add_parameters(together, parameters_of(model, plan), plan);
+  return {single.all(), together.all()};
+}
+
+// What may be tried instead of an option that was not given.
+struct Variation {
+  const char* option;
+  std::vector<std::string> values;
+};
+const std::vector<Variation>& variations() {
+  static const std::vector<Variation> all{{"attention", {"eager"}},
+                                          {"seq", {"512", "1024", "2048", "4096", "8192"}},
+                                          {"batch", {"2", "4", "8", "16"}},
+                                          {"precision", {"fp32", "bf16"}}};
+  return all;
+}
+
+using Given = std::vector<GivenOption>;
+
+// Every choice of `changes` of the variations that are open.
+void choose(std::size_t from, int changes, const std::vector<const Variation*>& open, Given& chosen,
+            const std::function<void(const Given&)>& use) {
+  if (changes == 0) return use(chosen);
+  for (std::size_t i = from; i < open.size(); ++i)
+    for (const std::string& value : open[i]->values) {
+      chosen.push_back({open[i]->option, value});
+      choose(i + 1, changes - 1, open, chosen, use);
+      chosen.pop_back();
+    }
+}
+
+bool is_given(const RunOptions& given, const std::string& option) {
+  return option == "attention" ? given.attention.has_value()
+         : option == "seq"     ? given.seq.has_value() || given.lengths.has_value()
+         : option == "batch"   ? given.batch.has_value()
+                               : given.precision.has_value();
+}
+
 }  // namespace
 
 SizeAnswer find_size(Bytes size, double tolerance, const Model& model, const StepPlan& plan, std::size_t most) {
-  std::vector<AllocatedRecord> made;
-  const TracedStep step = trace_step(model, plan, nullptr, nullptr, &made);
-  const MemoryReport memory = account_memory(step);
-  Candidates candidates;
-  for (const AllocatedRecord& record : made)
-    candidates.add({step.trace.modules()[record.module], record.shape, record.dtype, record.bytes, record.repeat});
-  add_parameters(candidates, parameters_of(model, plan), plan);
-  add_sums(candidates, memory);
-
+  const StepTensors tensors = tensors_of(model, plan);
   Search search(size, tolerance, most);
-  for (const SizedTensor& tensor : candidates.all()) search.consider({one_of(tensor)});
-  for (const SizedTensor& tensor : candidates.all())
+  for (const SizedTensor& tensor : tensors.single) search.consider({one_of(tensor)});
+  search.end_singles();
+  for (const SizedTensor& tensor : tensors.of_all_layers)
     if (tensor.count > 1) search.consider({tensor});
   // Sums tell something only where no tensor is that big itself.
-  const std::vector<SizedTensor> sizes = distinct_sizes(candidates.all());
+  const std::vector<SizedTensor> sizes = distinct_sizes(tensors.single);
   if (!search.found())
     for (std::size_t i = 0; i < sizes.size() && !search.done(); ++i)
       for (std::size_t j = i; j < sizes.size(); ++j) search.consider({sizes[i], sizes[j]});
@@ -147,6 +233,38 @@ SizeAnswer find_size(Bytes size, double tolerance, const Model& model, const Ste
           if (std::abs(sum / size.as_double() - 1) <= tolerance) search.consider({sizes[i], sizes[j], sizes[k]});
         }
   return search.answer();
+}
+
+std::vector<SizeElsewhere> find_size_elsewhere(Bytes size, double tolerance, const ModelSource& source,
+                                               const RunOptions& given, std::size_t most) {
+  std::vector<const Variation*> open;
+  for (const Variation& variation : variations())
+    if (!is_given(given, variation.option)) open.push_back(&variation);
+  std::vector<SizeElsewhere> found;
+  const auto try_it = [&](const Given& chosen) {
+    if (found.size() >= most) return;
+    Diagnostics diagnostics;
+    const RunOptions options = given.overridden_by(read_run_options(chosen, diagnostics));
+    const Count longest = source.model->info.max_seq;
+    if (longest > 0 && options.seq && *options.seq > longest) return;
+    StepPlan plan;
+    try {
+      plan = resolve(options, source, nullptr).plan;
+    } catch (const Error&) {
+      return;  // what is given does not allow this
+    }
+    for (const SizedTensor& tensor : tensors_of(*source.model, plan).single) {
+      if (tensor.shape.empty() || std::abs(tensor.bytes.as_double() / size.as_double() - 1) > tolerance) continue;
+      std::string words;
+      for (const GivenOption& option : chosen) words += (words.empty() ? "--" : " --") + option.name + " " + option.value;
+      found.push_back({words, one_of(tensor)});
+      return;
+    }
+  };
+  constexpr int most_changes = 3;
+  Given chosen;
+  for (int changes = 1; changes <= most_changes && found.empty(); ++changes) choose(0, changes, open, chosen, try_it);
+  return found;
 }
 
 }  // namespace llmcalc

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "core/model.hpp"
+#include "core/model_source.hpp"
 #include "core/passes/step.hpp"
 #include "core/report.hpp"
+#include "core/run.hpp"
 
 namespace llmcalc {
 
@@ -25,16 +27,26 @@ struct SizedTensor {
 struct SizeMatch {
   std::vector<SizedTensor> tensors;
   Bytes bytes;
-  double deviation = 0;  // from the size asked for, relative; 0: exact
+  double deviation = 0;     // from the size asked for, relative; 0: exact
+  bool as_segment = false;  // smaller, but the caching allocator asks for the size asked for to hold it
 };
 
-// Up to `most` answers, simplest first: single tensors, then one of every layer together, then sums of two and of
-// three. `tolerance` is relative: 0 finds exact sizes only. `near` says whether nothing lay within it and these are the
+// Up to `most` answers, simplest first: single tensors, those that the allocator rounds up to the size, then one of every
+// layer together, then sums of two and of three. `tolerance` is relative: 0 finds exact sizes only. `near` says whether nothing lay within it and these are the
 // nearest.
 struct SizeAnswer {
   std::vector<SizeMatch> matches;
   bool near = false;
 };
 SizeAnswer find_size(Bytes size, double tolerance, const Model& model, const StepPlan& plan, std::size_t most);
+
+// The same job with other lengths, batches, precisions or eager attention, as far as nobody has said which, that has a
+// single tensor of that size: the fewest changes first, up to `most`.
+struct SizeElsewhere {
+  std::string options;  // "--seq 2048 --attention eager"
+  SizedTensor tensor;
+};
+std::vector<SizeElsewhere> find_size_elsewhere(Bytes size, double tolerance, const ModelSource& source,
+                                               const RunOptions& given, std::size_t most);
 
 }  // namespace llmcalc

@@ -214,7 +214,10 @@ Tensor Trace::to_autocast(const Tensor& x) {
 
 Tensor Trace::to_float32_under_autocast(const Tensor& x) {
   const bool low = x.dtype == DType::float16 || x.dtype == DType::bfloat16;
-  return autocast_on_ && low ? cast(*this, x, DType::float32) : x;
+  if (!autocast_on_ || !low) return x;
+  Tensor wide = cast(*this, x, DType::float32);
+  if (x.storage->part == Part::parameters) wide.storage->become(Part::autocast_copies);
+  return wide;
 }
 
 }  // namespace llmcalc

@@ -48,6 +48,7 @@ struct AllocatedRecord {
 // Low-rank matrices beside a linear weight, or none (adapters.hpp).
 struct AdapterLeaf {
   std::int32_t a = -1, b = -1;  // parameters (rank, in) and (out, rank)
+  std::int32_t magnitude = -1;  // DoRA's, (out)
   double dropout = 0;
   std::optional<DType> computes;  // a 4-bit weight is unpacked to this dtype for every product
 };
@@ -56,6 +57,9 @@ struct TraceSettings {
   std::optional<DType> autocast;  // the low-precision dtype
   bool gradients_exist = false;   // a later micro-batch of an accumulated step
   bool fused_kernels = false;     // norms, gated activations and softmax as single kernels (ops/fused.hpp)
+  // By parameter: what its optimizer step needs for a moment. Given, every parameter is stepped as soon as its gradient
+  // is there, and the gradient freed.
+  const std::vector<Bytes>* steps_in_backward = nullptr;
 };
 
 class Trace {

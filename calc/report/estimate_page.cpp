@@ -53,6 +53,7 @@ void add_job(const Report& report, Page& page) {
   if (run.mode != "infer") say("recompute", run.recompute);
   if (run.mode != "infer") say("loss", run.loss);
   if (run.lora) say("lora", *run.lora);
+  if (run.dora) say("dora", *run.dora);
   if (run.qlora) say("qlora", *run.qlora);
   if (run.freeze) say("frozen", *run.freeze);
   say("as", report.model.implementation_version);
@@ -157,7 +158,8 @@ void add_verdict(const Report& report, Page& page) {
   const FitReport& fit = *report.fit;
   const MemoryReport& memory = report.memory;
   if (memory.device_total) {
-    std::string total = "The driver will show " + format_both(*memory.device_total);
+    std::string total = fit.verdict == Verdict::no ? "The driver would show " : "The driver will show ";
+    total += format_both(*memory.device_total);
     if (memory.reserved && memory.framework) {
       total += ": the allocator's pool " + format_gib(*memory.reserved) + ", context and workspaces " +
                format_gib(*memory.framework);

@@ -23,33 +23,41 @@ std::string in_words(const SizedTensor& tensor) {
          product(tensor);
 }
 
+Json tensor_json(const SizedTensor& tensor) {
+  Json json = Json::object().set("name", tensor.name);
+  if (!tensor.shape.empty()) {
+    json.set("shape", std::vector<Count>(tensor.shape.begin(), tensor.shape.end())).set("dtype", name_of(tensor.dtype));
+  }
+  return json.set("bytes", tensor.bytes).set("count", tensor.count);
+}
+
 std::string percent(double deviation) {
   return (deviation < 0 ? "-" : "+") + format_significant(100 * std::abs(deviation), 2) + " %";
 }
 
 }  // namespace
 
-Json size_json(const std::string& asked, Bytes size, double tolerance, const SizeAnswer& answer) {
+Json size_json(const std::string& asked, Bytes size, double tolerance, const SizeAnswer& answer,
+               const std::vector<SizeElsewhere>& elsewhere) {
   Json matches = Json::array();
   for (const SizeMatch& match : answer.matches) {
     Json tensors = Json::array();
-    for (const SizedTensor& tensor : match.tensors) {
-      Json one = Json::object().set("name", tensor.name);
-      if (!tensor.shape.empty()) {
-        one.set("shape", std::vector<Count>(tensor.shape.begin(), tensor.shape.end()))
-            .set("dtype", name_of(tensor.dtype));
-      }
-      tensors.push(one.set("bytes", tensor.bytes).set("count", tensor.count));
-    }
-    matches.push(
-        Json::object().set("bytes", match.bytes).set("deviation", match.deviation).set("tensors", std::move(tensors)));
+    for (const SizedTensor& tensor : match.tensors) tensors.push(tensor_json(tensor));
+    Json one = Json::object().set("bytes", match.bytes).set("deviation", match.deviation);
+    if (match.as_segment) one.set("rounded_by_allocator", true);
+    matches.push(one.set("tensors", std::move(tensors)));
   }
   Json json = Json::object().set("schema", "llmcalc.explain/1").set("asked", asked).set("size", size);
-  return json.set("tolerance", tolerance).set("found", !answer.near).set("matches", std::move(matches));
+  json.set("tolerance", tolerance).set("found", !answer.near).set("matches", std::move(matches));
+  if (elsewhere.empty()) return json;
+  Json others = Json::array();
+  for (const SizeElsewhere& found : elsewhere)
+    others.push(Json::object().set("options", found.options).set("tensor", tensor_json(found.tensor)));
+  return json.set("elsewhere", std::move(others));
 }
 
 Page size_page(const std::string& model, const std::string& asked, Bytes size, double tolerance,
-               const SizeAnswer& answer) {
+               const SizeAnswer& answer, const std::vector<SizeElsewhere>& elsewhere) {
   Page page;
   page.title(asked + " in " + model);
   const std::string within = tolerance > 0 ? " (to within " + format_significant(100 * tolerance, 2) + " %)" : "";
@@ -58,9 +66,11 @@ Page size_page(const std::string& model, const std::string& asked, Bytes size, d
   for (const SizeMatch& match : answer.matches) {
     std::string text;
     for (const SizedTensor& tensor : match.tensors) text += (text.empty() ? "" : " + ") + in_words(tensor);
-    if (match.deviation != 0) text += " = " + format_gib(match.bytes) + ", " + percent(match.deviation);
+    if (match.as_segment) text += ": " + format_both(match.bytes) + ", which the allocator rounds up to it";
+    if (match.deviation != 0 && !match.as_segment) text += " = " + format_gib(match.bytes) + ", " + percent(match.deviation);
     page.bullet(text);
   }
+  for (const SizeElsewhere& found : elsewhere) page.bullet("With " + found.options + ": " + in_words(found.tensor));
   return page;
 }
 

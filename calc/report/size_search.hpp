@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/size_search.hpp"
 #include "report/json.hpp"
@@ -9,8 +10,9 @@
 
 namespace llmcalc::report {
 
-Json size_json(const std::string& asked, Bytes size, double tolerance, const SizeAnswer& answer);
+Json size_json(const std::string& asked, Bytes size, double tolerance, const SizeAnswer& answer,
+               const std::vector<SizeElsewhere>& elsewhere);
 Page size_page(const std::string& model, const std::string& asked, Bytes size, double tolerance,
-               const SizeAnswer& answer);
+               const SizeAnswer& answer, const std::vector<SizeElsewhere>& elsewhere);
 
 }  // namespace llmcalc::report

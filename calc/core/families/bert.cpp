@@ -37,7 +37,7 @@ class Bert final : public Transformer {
   }
 
  protected:
-  Tensor embed(Trace& t, const Job& job, const Tensor& ids) const override {
+  Tensor embed(Trace& t, const Job& job, const Tensor& ids, Tensor& held) const override {
     const Trace::Scope scope(t, "embeddings");
     const Tensor row = stored_positions(job.seq);
     const Tensor types = expand(t, constant(t, DType::int64, {1, job.seq}), {job.batch, job.seq});
@@ -45,7 +45,7 @@ class Bert final : public Transformer {
     Tensor hidden = add(t, words, embedding(t, types, t.parameter(types_)));
     hidden = add(t, hidden, embedding(t, row, t.parameter(weights_.positions)));
     hidden = run_norm(t, "LayerNorm", layer_norm_spec, weights_.embedding_norm, hidden);
-    return dropout(t, hidden, job.rate(spec_.embedding_dropout));
+    return held = dropout(t, hidden, job.rate(spec_.embedding_dropout));
   }
 
   Tensor finish(Trace& t, const Job&, const Tensor& input) const override {

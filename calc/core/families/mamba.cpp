@@ -50,9 +50,9 @@ class StateSpaceModel final : public Decoder {
   }
 
  protected:
-  Tensor embed(Trace& t, const Job&, const Tensor& ids) const override {
+  Tensor embed(Trace& t, const Job&, const Tensor& ids, Tensor& held) const override {
     const Trace::Scope scope(t, "embeddings");
-    return embedding(t, ids, t.parameter(embedding_));
+    return held = embedding(t, ids, t.parameter(embedding_));
   }
   Shared share(Trace&, const Job&, const Tensor&) const override { return {}; }
 

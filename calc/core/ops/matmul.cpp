@@ -212,14 +212,10 @@ Tensor plain_conv1d(Trace& t, const Tensor& x, const Tensor& weight, const Tenso
 
 Tensor adapted(Trace& t, const AdapterLeaf& adapter, const Tensor& x, const Tensor& weight, const Tensor* bias,
                bool conv1d) {
-  Tensor y;
-  if (adapter.computes) {
-    y = packed_linear(t, x, weight, conv1d, *adapter.computes);
-    if (bias) y = add(t, y, *bias);
-  } else {
-    y = conv1d ? plain_conv1d(t, x, weight, *bias) : plain_linear(t, x, weight, bias);
-  }
-  return adapter.a >= 0 ? with_low_rank(t, y, x, adapter, conv1d) : y;
+  Tensor y = adapter.computes ? packed_linear(t, x, weight, bias, conv1d, *adapter.computes)
+             : conv1d         ? plain_conv1d(t, x, weight, *bias)
+                              : plain_linear(t, x, weight, bias);
+  return adapter.a >= 0 ? with_adapter(t, std::move(y), x, {weight, bias, conv1d}, adapter) : y;
 }
 
 }  // namespace

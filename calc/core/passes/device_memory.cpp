@@ -9,19 +9,25 @@ namespace llmcalc {
 namespace {
 
 constexpr Count mebibyte = Count{1} << 20;
-// PyTorch hands cuBLAS one workspace a handle and stream (aten/src/ATen/cuda/CublasHandlePool.cpp): 4096 KiB twice and
-// 16 KiB eight times, and 32 MiB from compute capability 9.0 on.
+// PyTorch hands cuBLAS a workspace for every handle, and the thread that runs the backward pass has a handle of its own
+// (aten/src/ATen/cuda/CublasHandlePool.cpp): 4096 KiB twice and 16 KiB eight times, and 32 MiB on Hopper and Blackwell.
 constexpr Count cublas_workspace = (2 * 4096 + 8 * 16) * 1024, cublas_workspace_hopper = 32 * mebibyte;
 
-// A context's size follows the device (local memory of every thread that can be resident) and the kernels that were
-// loaded. One PyTorch process and one small tensor: about 300 MiB since kernels are loaded lazily (CUDA 11.7;
-// pytorch/pytorch #107667), 320 MiB without PyTorch's kernels and 1008 MiB with all of them on a Titan V (#28394).
-// Devices of 9.0 and later have more multiprocessors; their figure is scaled, not read.
+// A context before any kernel is loaded, as nvidia-smi shows it. It grows with the threads that can be resident (1 KiB
+// of stack each) and with what the driver keeps for itself.
 struct ContextSize {
-  double capability;            // from this compute capability on
-  Count expected, least, most;  // MiB
+  double capability;  // from this compute capability on
+  Count mebibytes;
+  const char* read_on;
 };
-constexpr ContextSize context_sizes[] = {{9.0, 500, 400, 1100}, {8.0, 400, 300, 1000}, {0.0, 320, 250, 1010}};
+constexpr ContextSize context_sizes[] = {{10.0, 616, "a B200, kvcache-ai/Mooncake #3434"},
+                                         {9.0, 520, "an H200, kvcache-ai/Mooncake #3973"},
+                                         {8.6, 256, "an RTX 3090, invoke-ai/InvokeAI #9413"},
+                                         {8.0, 414, "an A800, kvcache-ai/Mooncake #3973"},
+                                         {0.0, 320, "a Titan V, pytorch/pytorch #28394"}};
+// Kernels are loaded into it as they are first used (since CUDA 11.7); all of PyTorch's took 1008 - 320 MiB on the
+// Titan V. What a training step uses of them nobody has stated; the expectation leaves them out, the range does not.
+constexpr Count all_kernels = 688;
 
 class Replay {
  public:
@@ -73,11 +79,12 @@ std::optional<FrameworkAllowance> framework_allowance(const Device& device) {
   const Count workspace = capability >= 9.0 ? cublas_workspace_hopper : cublas_workspace;
   for (const ContextSize& size : context_sizes) {
     if (capability < size.capability) continue;
-    const Bytes expected(size.expected * mebibyte + workspace), least(size.least * mebibyte + workspace),
-        most(size.most * mebibyte + workspace);
+    const Bytes context(size.mebibytes * mebibyte);
+    const Bytes least = context + Bytes(workspace), expected = context + Bytes(2 * workspace),
+                most = expected + Bytes(all_kernels * mebibyte);
     return FrameworkAllowance{expected, least, most,
-                              "context and cuBLAS workspace; " + format_gib(least) + " to " + format_gib(most) +
-                                  ", by the kernels that are loaded (pytorch/pytorch #28394, #107667)"};
+                              "context (read on " + std::string(size.read_on) + ") and cuBLAS workspaces; " +
+                                  format_gib(least) + " to " + format_gib(most) + ", by the kernels that are loaded"};
   }
   return std::nullopt;
 }

@@ -50,40 +50,81 @@ Bytes sequence_states(const ModelInfo& info, const Precision& precision) {
 
 Bytes kv_per_token(const ModelInfo& info, Count bits) { return kv_cache(info, 1, bits); }
 
-MemoryReport inference_memory(const Model& model, const StepPlan& plan, Count bits) {
-  const StateSizes states = state_sizes(model, plan);
-  MemoryReport memory;
-  memory.parameters = states.parameters;
-  memory.buffers = states.buffers;
-  const Bytes cache = kv_cache(model.info, plan.job.seq, bits) * plan.job.batch;
-  const Bytes kept = sequence_states(model.info, *plan.precision) * plan.job.batch;
-  if (cache > Bytes(0)) memory.kv_cache = cache;
-  if (kept > Bytes(0)) memory.sequence_states = kept;
-  memory.peak = memory.parameters + memory.buffers + cache + kept;
-  memory.peak_phase = Phase::forward;
-  PhaseReport forward{Phase::forward, memory.peak, {{Part::parameters, memory.parameters}}};
-  if (memory.buffers > Bytes(0)) forward.parts.emplace_back(Part::buffers, memory.buffers);
-  if (memory.kv_cache) forward.parts.emplace_back(Part::kv_cache, cache);
-  if (memory.sequence_states) forward.parts.emplace_back(Part::sequence_states, kept);
-  memory.phases.push_back(std::move(forward));
-  return memory;
-}
+namespace {
 
-TracedStep trace_inference(const Model& model, const StepPlan& given) {
-  StepPlan plan = given;
-  plan.job.dropout = 0;
-  plan.job.recompute = Recompute::none;
+// Forward, with weights and caches on the books; `trains`: whether weights ask for gradients, as they do in PyTorch
+// unless told otherwise, which makes autocast keep its copies of them.
+TracedStep trace_forward(const Model& model, const StepPlan& plan, bool trains, Bytes cache, Bytes kept) {
   TraceSettings settings;
   settings.autocast = plan.precision->autocast;
   settings.fused_kernels = plan.job.implementation != Implementation::transformers;
   std::vector<LeafSpec> leaves;
   for (const Parameter& p : parameters_of(model, plan).all())
-    leaves.push_back({p.shape, p.always_float32 ? DType::float32 : p.stored.value_or(plan.precision->weight), false});
+    leaves.push_back({p.shape, p.always_float32 ? DType::float32 : p.stored.value_or(plan.precision->weight), trains});
   TracedStep step{Trace(settings, std::move(leaves)), state_sizes(model, plan), {}};
-  if (plan.adapted) step.trace.adapters = plan.adapted->adapters;
-  const Trace::NoGrad no_grad(step.trace);
+  Trace& t = step.trace;
+  if (plan.adapted) t.adapters = plan.adapted->adapters;
+  t.ledger.allocate(Part::parameters, step.states.parameters);
+  t.ledger.allocate(Part::buffers, step.states.buffers);
+  t.ledger.allocate(Part::kv_cache, cache);
+  t.ledger.allocate(Part::sequence_states, kept);
+  step.inputs = size_of(DType::int64) * checked::multiply(plan.job.batch, plan.job.seq);
+  const Storage inputs(&t.ledger, Part::inputs, step.inputs);
+  const Trace::NoGrad no_grad(t);
   std::uint64_t loss_begins = 0;
-  model.forward(step.trace, plan.job, loss_begins);
+  model.forward(t, plan.job, loss_begins);
+  return step;
+}
+
+StepPlan without_training(StepPlan plan) {
+  plan.job.dropout = 0;
+  plan.job.recompute = Recompute::none;
+  return plan;
+}
+
+Bytes caches(const Model& model, const StepPlan& plan, Count bits) {
+  return kv_cache(model.info, plan.job.seq, bits) * plan.job.batch;
+}
+
+Bytes all_sequence_states(const Model& model, const StepPlan& plan) {
+  return sequence_states(model.info, *plan.precision) * plan.job.batch;
+}
+
+Peak prefill_peak(const Model& model, const StepPlan& given, Count bits) {
+  StepPlan plan = without_training(given);
+  plan.job.prefill = true;
+  const TracedStep step =
+      trace_forward(model, plan, true, caches(model, plan, bits), all_sequence_states(model, plan));
+  return step.trace.ledger.peak(Phase::forward);
+}
+
+}  // namespace
+
+Bytes inference_peak(const Model& model, const StepPlan& plan, Count bits) {
+  return prefill_peak(model, plan, bits).total;
+}
+
+MemoryReport inference_memory(const Model& model, const StepPlan& plan, Count bits) {
+  const StateSizes states = state_sizes(model, plan);
+  MemoryReport memory;
+  memory.parameters = states.parameters;
+  memory.buffers = states.buffers;
+  const Bytes cache = caches(model, plan, bits), kept = all_sequence_states(model, plan);
+  if (cache > Bytes(0)) memory.kv_cache = cache;
+  if (kept > Bytes(0)) memory.sequence_states = kept;
+  const Peak peak = prefill_peak(model, plan, bits);
+  memory.inputs = peak.parts[static_cast<std::size_t>(Part::inputs)];
+  memory.peak = peak.total;
+  memory.peak_phase = Phase::forward;
+  PhaseReport forward{Phase::forward, memory.peak, {}};
+  for (std::size_t i = 0; i < part_count; ++i)
+    if (peak.parts[i] > Bytes(0)) forward.parts.emplace_back(static_cast<Part>(i), peak.parts[i]);
+  memory.phases.push_back(std::move(forward));
+  return memory;
+}
+
+TracedStep trace_inference(const Model& model, const StepPlan& plan) {
+  TracedStep step = trace_forward(model, without_training(plan), false, {}, {});
   // The loss is no part of inference.
   std::vector<Launch>& tape = step.trace.tape();
   tape.erase(std::remove_if(tape.begin(), tape.end(), [](const Launch& l) { return l.phase == Phase::loss; }),

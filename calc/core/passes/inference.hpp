@@ -1,4 +1,4 @@
-// Memory of inference: weights and the cache of keys and values.
+// Memory of inference: weights, the cache of keys and values, and the pass over the prompt.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,11 @@ Bytes sequence_states(const ModelInfo& info, const Precision& precision);
 // What one more token adds to each sequence, where no window is full yet.
 Bytes kv_per_token(const ModelInfo& info, Count bits);
 
-// Weights, buffers and the caches of job.batch sequences of job.seq tokens.
+// What the pass over job.batch prompts of job.seq tokens needs at once: weights, buffers, the whole cache, and its own
+// tensors with the logits of the last token (transformers' generate). Bits of an element of the cache as kv_bits gives.
+Bytes inference_peak(const Model& model, const StepPlan& plan, Count bits);
+
+// The same, part by part.
 MemoryReport inference_memory(const Model& model, const StepPlan& plan, Count bits);
 
 // Forward pass alone, without gradients: its tape is what one pass over all tokens runs.

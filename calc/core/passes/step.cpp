@@ -30,7 +30,7 @@ class StepTemporaries {
     if (step_ == OptimizerStep::foreach_ && !cost.alone) {
       all_ += cost.foreach_temporaries * n;
       one_ = std::max(one_, cost.foreach_one);
-    } else if (step_ == OptimizerStep::single || cost.alone) {
+    } else if (step_ == OptimizerStep::single || (cost.alone && step_ != OptimizerStep::in_backward)) {
       const Bytes before = n > 1 ? std::max(left_, cost.single_left) : left_;
       single_ = std::max(single_, before + cost.single_temporaries);
       left_ = cost.single_left;
@@ -44,6 +44,19 @@ class StepTemporaries {
   Bytes all_, one_;      // as foreach
   Bytes single_, left_;  // one at a time: the most so far, and what the last tensor's turn left alive
 };
+
+// What each parameter's step needs for a moment when a hook steps it alone, as PyTorch's tutorial on steps in the
+// backward pass does (an optimizer per parameter, foreach=False).
+std::vector<Bytes> steps_alone(const Parameters& parameters, const StepPlan& plan) {
+  std::vector<Bytes> needs;
+  needs.reserve(parameters.all().size());
+  for (const Parameter& p : parameters.all()) {
+    const bool steps = p.trainable && !plan.optimizer->own_kernel;
+    needs.push_back(steps ? plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role).single_temporaries
+                          : Bytes(0));
+  }
+  return needs;
+}
 
 // Shows a log the lists of temporaries that a foreach step makes, tensor by tensor.
 void log_lists(Trace& t, const Parameters& parameters, const StepPlan& plan) {
@@ -139,12 +152,15 @@ StateSizes state_sizes(const Model& model, const StepPlan& plan) {
   const Parameters& parameters = parameters_of(model, plan);
   for (const Parameter& p : parameters.all()) {
     const Count n = checked::multiply(p.copies, parameters.instances(p));
-    const Count elements = checked::multiply(llmcalc::elements(p.shape), n);
     sizes.parameters += weight_bytes(p, *plan.precision) * n;
     if (!p.trainable) continue;
-    sizes.gradients += size_of(gradient_dtype(p, *plan.precision)) * elements;
+    const Bytes gradient = size_of(gradient_dtype(p, *plan.precision)) * llmcalc::elements(p.shape);
+    if (plan.optimizer_step == OptimizerStep::in_backward)
+      sizes.gradients = std::max(sizes.gradients, gradient);  // one at a time
+    else
+      sizes.gradients += gradient * n;
     if (plan.precision->master && !p.always_float32)
-      sizes.master_weights += size_of(*plan.precision->master) * elements;
+      sizes.master_weights += size_of(*plan.precision->master) * checked::multiply(llmcalc::elements(p.shape), n);
     const OptimizerCost cost = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role);
     sizes.optimizer_states += (counters_on_device ? cost.states + cost.counters : cost.states) * n;
   }
@@ -159,6 +175,11 @@ TracedStep trace_step(const Model& model, const StepPlan& plan, AllocationLog* l
   settings.autocast = plan.precision->autocast;
   settings.fused_kernels = plan.job.implementation != Implementation::transformers;
   settings.gradients_exist = plan.accumulate > 1 || plan.precision->gradients_persist;
+  std::vector<Bytes> alone;
+  if (plan.optimizer_step == OptimizerStep::in_backward) {
+    alone = steps_alone(parameters, plan);
+    settings.steps_in_backward = &alone;
+  }
   std::vector<LeafSpec> leaves;
   leaves.reserve(parameters.all().size());
   for (const Parameter& p : parameters.all())
@@ -182,6 +203,7 @@ TracedStep trace_step(const Model& model, const StepPlan& plan, AllocationLog* l
   Tensor loss = model.forward(t, plan.job, loss_begins);
   t.backward(std::move(loss), loss_begins);
   if (log && optimizer_begins) *optimizer_begins = log->events().size();
+  t.settings.steps_in_backward = nullptr;
   step_optimizer(t, model, plan);
   t.made = nullptr;
   t.ledger.log = nullptr;

@@ -5,8 +5,12 @@
 namespace llmcalc {
 namespace {
 
-// Whether all but the optimizer is the same.
+bool steps_in_backward(const StepPlan& plan) { return plan.optimizer_step == OptimizerStep::in_backward; }
+
+// Whether all but the optimizer is the same, and that is no part of the passes.
 bool same_passes(const StepPlan& a, const StepPlan& b) {
+  if (steps_in_backward(a) != steps_in_backward(b) || (steps_in_backward(a) && a.optimizer != b.optimizer))
+    return false;
   return a.job == b.job && a.adapted == b.adapted && a.precision == b.precision &&
          (a.accumulate > 1) == (b.accumulate > 1);
 }

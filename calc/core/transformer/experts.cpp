@@ -7,6 +7,7 @@
 #include "core/ops/data.hpp"
 #include "core/ops/elementwise.hpp"
 #include "core/ops/experts.hpp"
+#include "core/ops/fused.hpp"
 #include "core/ops/matmul.hpp"
 #include "core/ops/normalise.hpp"
 #include "core/ops/select.hpp"
@@ -168,6 +169,7 @@ Tensor grouped_linear(Trace& t, const Tensor& x, const Tensor& weight, const Ten
 Tensor gated(Trace& t, const ExpertsSpec& e, const Tensor& both) {
   if (!e.clamps) {
     const Tensors halves = chunk(t, both, 2, -1);
+    if (t.settings.fused_kernels) return gated_activation(t, halves[0], halves[1]);
     Tensor active;
     {
       const Trace::Scope scope(t, "act_fn");

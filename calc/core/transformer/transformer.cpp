@@ -99,7 +99,7 @@ void Transformer::describe() {
   }
 }
 
-Tensor Transformer::embed(Trace& t, const Job& job, const Tensor& ids) const {
+Tensor Transformer::embed(Trace& t, const Job& job, const Tensor& ids, Tensor& held) const {
   const Trace::Scope scope(t, spec_.embedding_name);
   Tensor hidden = embedding(t, ids, t.parameter(weights_.embedding));
   if (spec_.embedding_multiplier) hidden = mul(t, hidden, *spec_.embedding_multiplier);
@@ -110,6 +110,7 @@ Tensor Transformer::embed(Trace& t, const Job& job, const Tensor& ids) const {
   }
   if (weights_.project_in.weight >= 0)
     hidden = run_linear(t, spec_.project_in_name, LinearForm::linear, weights_.project_in, hidden);
+  held = hidden;
   if (positions.defined()) hidden = add(t, hidden, positions);
   if (spec_.embedding_norm.exists())
     hidden = run_norm(t, spec_.embedding_norm.name, spec_.embedding_norm.norm, weights_.embedding_norm, hidden);

@@ -12,7 +12,7 @@ class Transformer : public Decoder {
   explicit Transformer(TransformerSpec spec);
 
  protected:
-  Tensor embed(Trace& t, const Job& job, const Tensor& ids) const override;
+  Tensor embed(Trace& t, const Job& job, const Tensor& ids, Tensor& held) const override;
   Shared share(Trace& t, const Job& job, const Tensor& hidden) const override;
   Tensor layer(Trace& t, const Job& job, Count index, const Tensor& input, const Shared& shared) const override;
   Tensor finish(Trace& t, const Job& job, const Tensor& hidden) const override;
