@@ -43,11 +43,11 @@ Exit run(const Arguments& arguments, Output& output) {
   const SizeAnswer answer = find_size(*size, tolerance, *job.model.model, resolved.plan, kMostAnswers);
   std::vector<SizeElsewhere> elsewhere;
   constexpr std::size_t elsewhere_shown = 3;
-  const bool is_single =
-      std::any_of(answer.matches.begin(), answer.matches.end(), [](const SizeMatch& match) {
-        return match.tensors.size() == 1 && match.tensors.front().count == 1;
-      });
-  if (answer.near || !is_single) elsewhere = find_size_elsewhere(*size, tolerance, job.model, job.options, elsewhere_shown);
+  const bool is_single = std::any_of(answer.matches.begin(), answer.matches.end(), [](const SizeMatch& match) {
+    return match.tensors.size() == 1 && match.tensors.front().count == 1;
+  });
+  if (answer.near || !is_single)
+    elsewhere = find_size_elsewhere(*size, tolerance, job.model, job.options, elsewhere_shown);
   if (output.format == Format::json || output.format == Format::csv) {
     const report::Json json = report::size_json(asked, *size, tolerance, answer, elsewhere);
     output.out = output.format == Format::json ? json.dump() : json.flat_csv();

@@ -29,7 +29,8 @@ TEST_CASE("run options: a run map and the same options on the command line give 
   const Value map = read_yaml(
       "mode: train\nbatch: 4\nseq: 8192\nlengths: [4096, 4096]\naccumulate: 2\ntokens: 15T\ngpus: 8\nprecision: bf16\n"
       "optimizer: adam\noptimizer_step: fused\nimplementation: megatron\nattention: flash\nrecompute: full\n"
-      "loss: chunked:8\ndropout: 0.1\nlora: r=16,targets=q\ndora: r=4\nqlora: r=8\nfreeze: [embedding, head]\nkv-dtype: fp8\nmtp: "
+      "loss: chunked:8\ndropout: 0.1\nlora: r=16,targets=q\ndora: r=4\nqlora: r=8\nfreeze: [embedding, "
+      "head]\nkv-dtype: fp8\nmtp: "
       "true\nexpandable-segments: true\n"
       "attention-flops: full\nmfu: 40%\nprice: 3.99\nrequire-fit: false\nas: llama\n",
       "f.yaml");

@@ -75,9 +75,8 @@ TEST_CASE("sizes users met in \"tried to allocate\"", "[memory]") {
   CHECK(elements(first("llama-2-70b", Bytes(448 * mib), 0, {{"precision", "bf16"}, {"seq", "512"}}).shape) ==
         28672 * 8192);
   // 11.74 GiB, Llama 3.1 8B (AMD-AGI/Primus #349): logits of three sequences of 8192 in float32.
-  const SizedTensor logits =
-      first("llama-3-8b", Bytes(static_cast<Count>(11.74 * 1024) * mib), 0.0005,
-            {{"precision", "bf16"}, {"batch", "3"}, {"seq", "8192"}});
+  const SizedTensor logits = first("llama-3-8b", Bytes(static_cast<Count>(11.74 * 1024) * mib), 0.0005,
+                                   {{"precision", "bf16"}, {"batch", "3"}, {"seq", "8192"}});
   CHECK(elements(logits.shape) == Count{3} * 8192 * 128256);
   CHECK(logits.dtype == DType::float32);
 }

@@ -9,8 +9,8 @@
 
 namespace llmcalc {
 
-// What it asks of the driver for one block that nothing free can hold, and names in "tried to allocate": 2 MiB for up to
-// 1 MiB, 20 MiB for less than 10 MiB, else the size rounded up to 2 MiB.
+// What it asks of the driver for one block that nothing free can hold, and names in "tried to allocate": 2 MiB for up
+// to 1 MiB, 20 MiB for less than 10 MiB, else the size rounded up to 2 MiB.
 Bytes segment_for(Bytes block);
 
 struct AllocatorSettings {

@@ -82,7 +82,8 @@ void add_scope(Report& report, const Resolved& resolved, const ModelSource& sour
     scope.push_back("only the size is known: no activations, no attention FLOPs, no peak; rules of thumb only");
   if (resolved.kv_bits) {
     scope.push_back(
-        "inference: weights, the cache of keys and values, and what one pass over the prompt needs at once; FLOPs are of "
+        "inference: weights, the cache of keys and values, and what one pass over the prompt needs at once; FLOPs are "
+        "of "
         "one forward pass over all tokens; no time");
     if (source.model && !report.memory.kv_cache && !report.memory.sequence_states)
       scope.push_back("nothing is kept from token to token: an encoder has no cache of keys and values");
@@ -152,11 +153,11 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
         report.scope.push_back(
             "the experts' products run in float32: torch 2.15 has no autocast rule for _grouped_mm; --precision bf16 "
             "runs them in 16 bits");
-      add_device_memory(
-          report.memory,
-          infers ? report.memory.peak
-                 : simulate_reserved(*source.model, resolved.plan, log, optimizer_begins, resolved.run.expandable_segments),
-          device);
+      add_device_memory(report.memory,
+                        infers ? report.memory.peak
+                               : simulate_reserved(*source.model, resolved.plan, log, optimizer_begins,
+                                                   resolved.run.expandable_segments),
+                        device);
       if (!report.memory.reserved)
         report.scope.push_back("the allocator's pool: so many layers allocate more often than is replayed");
       if (device) {

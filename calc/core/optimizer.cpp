@@ -204,9 +204,10 @@ const std::vector<Optimizer>& optimizers() {
       {"muon", "one momentum for the layers' matrices; AdamW for tables, head and vectors", muon},
       {"lion", "one momentum, updates by sign", lion, false, true},
       {"adamw-8bit", "two moments of a byte each in blocks of 256 (bitsandbytes)", adamw_8bit, false, true},
-      {"paged-adamw", "two float32 moments, large ones in memory that moves to the host (bitsandbytes)", paged_adamw, false,
+      {"paged-adamw", "two float32 moments, large ones in memory that moves to the host (bitsandbytes)", paged_adamw,
+       false, true},
+      {"paged-adamw-8bit", "adamw-8bit with large moments in memory that moves to the host", paged_adamw_8bit, false,
        true},
-      {"paged-adamw-8bit", "adamw-8bit with large moments in memory that moves to the host", paged_adamw_8bit, false, true},
   };
   return all;
 }

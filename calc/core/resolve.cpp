@@ -108,8 +108,8 @@ void choose_trained(Resolved& r, const ModelSource& source) {
   }
   if (option.empty() && !run.freeze) return;
   if (!source.model)
-    throw Error(Exit::bad_input, "--" + (option.empty() ? "freeze" : option) +
-                                     " needs the model's tensors; only its size is known");
+    throw Error(Exit::bad_input,
+                "--" + (option.empty() ? "freeze" : option) + " needs the model's tensors; only its size is known");
   auto adapted = std::make_shared<Adapted>();
   if (!option.empty()) {
     LoraOptions lora = read_lora(option, spec);
@@ -214,12 +214,13 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
                 has_peak(*device, "fp16") ? "it has fp16: --precision amp-fp16" : "--precision fp32");
   r.plan.optimizer = optimizer_named(run.optimizer);
   if (!r.plan.optimizer) unknown("optimizer", run.optimizer, optimizer_names());
-  r.plan.optimizer_step =
-      static_cast<OptimizerStep>(chosen("optimizer-step", run.optimizer_step, {"foreach", "fused", "single", "in-backward"}));
+  r.plan.optimizer_step = static_cast<OptimizerStep>(
+      chosen("optimizer-step", run.optimizer_step, {"foreach", "fused", "single", "in-backward"}));
   if (r.plan.optimizer_step == OptimizerStep::fused && !r.plan.optimizer->has_fused && !r.plan.optimizer->own_kernel)
     throw Error(Exit::bad_input, "--optimizer-step fused: torch.optim has no fused CUDA kernel for " + run.optimizer,
                 "--optimizer-step foreach; sgd, adam and adamw have fused kernels");
-  if (r.plan.optimizer_step == OptimizerStep::in_backward && (run.accumulate > 1 || r.plan.precision->gradients_persist))
+  if (r.plan.optimizer_step == OptimizerStep::in_backward &&
+      (run.accumulate > 1 || r.plan.precision->gradients_persist))
     throw Error(Exit::bad_input, "--optimizer-step in-backward frees every gradient at once, and so cannot accumulate",
                 run.accumulate > 1 ? "a larger --batch instead of --accumulate" : "--precision bf16-master");
   if (infers) choose_cache(r, given);

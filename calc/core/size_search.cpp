@@ -256,7 +256,8 @@ std::vector<SizeElsewhere> find_size_elsewhere(Bytes size, double tolerance, con
     for (const SizedTensor& tensor : tensors_of(*source.model, plan).single) {
       if (tensor.shape.empty() || std::abs(tensor.bytes.as_double() / size.as_double() - 1) > tolerance) continue;
       std::string words;
-      for (const GivenOption& option : chosen) words += (words.empty() ? "--" : " --") + option.name + " " + option.value;
+      for (const GivenOption& option : chosen)
+        words += (words.empty() ? "--" : " --") + option.name + " " + option.value;
       found.push_back({words, one_of(tensor)});
       return;
     }

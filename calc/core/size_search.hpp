@@ -31,9 +31,9 @@ struct SizeMatch {
   bool as_segment = false;  // smaller, but the caching allocator asks for the size asked for to hold it
 };
 
-// Up to `most` answers, simplest first: single tensors, those that the allocator rounds up to the size, then one of every
-// layer together, then sums of two and of three. `tolerance` is relative: 0 finds exact sizes only. `near` says whether nothing lay within it and these are the
-// nearest.
+// Up to `most` answers, simplest first: single tensors, those that the allocator rounds up to the size, then one of
+// every layer together, then sums of two and of three. `tolerance` is relative: 0 finds exact sizes only. `near` says
+// whether nothing lay within it and these are the nearest.
 struct SizeAnswer {
   std::vector<SizeMatch> matches;
   bool near = false;

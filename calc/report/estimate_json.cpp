@@ -43,7 +43,11 @@ Json run_json(const Report& report) {
   set_if_said(json, "attention_why", run.attention_why);
   set_if_said(json, "recompute", run.recompute);
   set_if_said(json, "loss", run.loss);
-  json.set("dropout", run.dropout).set("lora", run.lora).set("dora", run.dora).set("qlora", run.qlora).set("freeze", run.freeze);
+  json.set("dropout", run.dropout)
+      .set("lora", run.lora)
+      .set("dora", run.dora)
+      .set("qlora", run.qlora)
+      .set("freeze", run.freeze);
   json.set("kv_dtype", run.kv_dtype);
   if (run.mtp) json.set("mtp", true);
   if (run.expandable_segments) json.set("expandable_segments", true);

@@ -67,7 +67,8 @@ Page size_page(const std::string& model, const std::string& asked, Bytes size, d
     std::string text;
     for (const SizedTensor& tensor : match.tensors) text += (text.empty() ? "" : " + ") + in_words(tensor);
     if (match.as_segment) text += ": " + format_both(match.bytes) + ", which the allocator rounds up to it";
-    if (match.deviation != 0 && !match.as_segment) text += " = " + format_gib(match.bytes) + ", " + percent(match.deviation);
+    if (match.deviation != 0 && !match.as_segment)
+      text += " = " + format_gib(match.bytes) + ", " + percent(match.deviation);
     page.bullet(text);
   }
   for (const SizeElsewhere& found : elsewhere) page.bullet("With " + found.options + ": " + in_words(found.tensor));

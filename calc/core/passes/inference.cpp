@@ -93,8 +93,7 @@ Bytes all_sequence_states(const Model& model, const StepPlan& plan) {
 Peak prefill_peak(const Model& model, const StepPlan& given, Count bits) {
   StepPlan plan = without_training(given);
   plan.job.prefill = true;
-  const TracedStep step =
-      trace_forward(model, plan, true, caches(model, plan, bits), all_sequence_states(model, plan));
+  const TracedStep step = trace_forward(model, plan, true, caches(model, plan, bits), all_sequence_states(model, plan));
   return step.trace.ledger.peak(Phase::forward);
 }
 

@@ -257,7 +257,8 @@ Tensors Transformer::predict_further(Trace& t, const Job& job, const Tensor& las
       t.layer_instance = 0;
       return y;
     };
-    const Tensor embedded = embed(t, job, constant(t, DType::int64, {job.batch, job.seq}));
+    Tensor held;
+    const Tensor embedded = embed(t, job, constant(t, DType::int64, {job.batch, job.seq}), held);
     const Shared shared = share_among(t, job, embedded, p.layers, prediction_traits_);
     Tensor hidden = cat(t,
                         {normed(p.of_embedding, prediction_.of_embedding, embedded),
