@@ -99,6 +99,18 @@ TEST_CASE("checkpoints: what lies beside the parameters is named") {
         "prediction model.layers.*.eh_proj.weight 1; ");
 }
 
+TEST_CASE("checkpoints: on a page, what is not counted is a line for each kind") {
+  const Folder folder;
+  const Row row = row_of("gemma3");
+  folder.write("config.json", row.text("config"));
+  write_safetensors(folder, "model.safetensors", tensors_of(row.text("header")));
+  const Ran page = run_program({"params", folder.path()});
+  CHECK(page.exit == 0);
+  CHECK_THAT(page.out, ContainsSubstring(" and 33 more") && !ContainsSubstring("vision_tower.head") &&
+                           ContainsSubstring("scope: the language model of 'gemma3' alone") &&
+                           ContainsSubstring("The files hold what the configuration describes, tensor by tensor."));
+}
+
 TEST_CASE("checkpoints: names without the class's prefix, or with others, are the same tensors") {
   for (const char* model : {"gpt2", "bloom", "llama", "bert"}) {
     INFO(model);

@@ -47,6 +47,28 @@ std::string shape_of(const std::optional<Dims>& shape) { return shape ? to_strin
 
 Cell bytes_cell(Bytes bytes) { return {format_gib(bytes), bytes}; }
 
+// On a page, all that is rightly not counted is a row for each kind; JSON has every name.
+std::vector<FoundTensors> summed(const std::vector<FoundTensors>& all) {
+  constexpr Count listed = 3;  // names of a kind that are shown as they are
+  std::map<Finding, Count> names;
+  for (const FoundTensors& found : all) ++names[found.finding];
+  std::vector<FoundTensors> rows;
+  for (const FoundTensors& found : all) {
+    const bool sums = found.finding > Finding::packed && names[found.finding] > listed;
+    if (!sums || rows.empty() || rows.back().finding != found.finding) {
+      rows.push_back(found);
+      if (!sums) continue;
+      rows.back().name += " and " + std::to_string(names[found.finding] - 1) + " more";
+      rows.back().stored.reset();
+      rows.back().type = {};
+      continue;
+    }
+    rows.back().tensors += found.tensors;
+    rows.back().bytes += found.bytes;
+  }
+  return rows;
+}
+
 Table found_table(const CheckpointMatch& match) {
   Table table{{{"what"},
                {"tensor"},
@@ -56,15 +78,14 @@ Table found_table(const CheckpointMatch& match) {
                {"type"},
                {"bytes", Align::right}},
               {}};
-  for (const FoundTensors& found : match.found) {
-    const bool stored = found.stored.has_value();
+  for (const FoundTensors& found : summed(match.found)) {
     table.rows.push_back({words_for(found.finding).short_one,
                           found.name,
                           {format_count(found.tensors), found.tensors},
                           shape_of(found.counted),
                           shape_of(found.stored),
                           std::string(found.type),
-                          stored ? bytes_cell(found.bytes) : Cell("")});
+                          found.finding == Finding::missing ? Cell("") : bytes_cell(found.bytes)});
   }
   return table;
 }
