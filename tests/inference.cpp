@@ -51,3 +51,25 @@ TEST_CASE("options of training are refused for inference, and the cache's for tr
   CHECK_THROWS_AS(estimated(model_from_json(llama), {{"mode", "infer"}, {"kv-dtype", "fp3"}}), Error);
   CHECK_THROWS_AS(estimated(model_from_json(llama), {{"kv-dtype", "fp8"}}), Error);
 }
+
+TEST_CASE("a pass over a prompt needs what MemTracker sees of transformers' forward pass", "[memory]") {
+  // torch 2.15, transformers 5.24, eager attention, 2 prompts of 160 tokens, no cache, logits_to_keep=1; bytes.
+  const Value configs = read_json(reference_text("activation_configs.json"), "activation_configs.json");
+  const struct {
+    const char *config, *precision;
+    Count peak;
+  } cases[] = {{"llama_gqa/2", "bf16", 19502080},
+               {"llama_gqa/4", "fp32", 58251264},
+               {"qwen3_qknorm/2", "bf16", 23312640},
+               {"opt/2", "fp32", 37513472}};
+  for (const auto& [config, precision, peak] : cases) {
+    INFO(config << " " << precision);
+    const Value* found = configs.find(config);
+    REQUIRE(found != nullptr);
+    const std::vector<GivenOption> options{
+        {"mode", "infer"}, {"batch", "2"}, {"seq", "160"}, {"attention", "eager"}, {"precision", precision}};
+    const MemoryReport memory = estimated(model_from(*found), options).memory;
+    const double without_cache = (memory.peak - memory.kv_cache.value()).as_double();
+    CHECK(without_cache == Approx(static_cast<double>(peak)).epsilon(0.001));
+  }
+}
