@@ -35,7 +35,6 @@ Command reduce_command() {
                                                          .value = "OP",
                                                          .help = "what becomes of the elements",
                                                          .choices = {"mean", "sum", "max", "min", "prod"}});
-  command.explains = true;
   command.run = run;
   return command;
 }

@@ -9,7 +9,6 @@
 #include "core/einsum/contraction.hpp"
 #include "core/einsum/rearrangement.hpp"
 #include "report/json.hpp"
-#include "report/terminal.hpp"
 
 namespace llmcalc::report {
 
@@ -48,6 +47,6 @@ struct ProductReport {
 };
 
 Json product_json(const ProductReport& report);
-std::string product_text(const ProductReport& report, bool explain, bool markdown, Style style);
+std::string product_text(const ProductReport& report, bool explain, bool markdown, bool colour);
 
 }  // namespace llmcalc::report
