@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/diagnostics.hpp"
+#include "report/terminal.hpp"
 
 namespace llmcalc::cli {
 
@@ -15,11 +16,11 @@ struct Option {
   std::string name = {};   // "batch" for --batch
   std::string value = {};  // what stands for the value in help ("B"); empty: a flag
   std::string help = {};
-  std::string shown_default = {};         // shown in help; empty: none
-  std::vector<std::string> choices = {};  // closed set; a wrong one gets a did-you-mean (exit 2)
-  std::string group = {};                 // heading in --help
-  std::vector<std::string> (*names)() =
-      nullptr;  // the rows of a table (optimizers, ...); a wrong one: did-you-mean, exit 3
+  std::string shown_default = {};                 // shown in help; empty: none
+  std::vector<std::string> choices = {};          // closed set; a wrong one gets a did-you-mean (exit 2)
+  std::string group = {};                         // heading in --help
+  std::vector<std::string> (*names)() = nullptr;  // the rows of a table (optimizers, ...), for completions
+  bool read_later = false;  // its value is judged with the job's others, so that all problems are told at once (exit 3)
 };
 
 struct Positional {
@@ -46,9 +47,12 @@ enum class Format { text, json, csv, markdown };
 struct Output {
   Format format = Format::text;
   bool colour = false;
+  std::size_t width = report::kReportWidth;  // columns of text
   bool explain = false;
   std::string out = {};  // the result; main writes it to stdout when the command succeeds or exits 1 or 5
   std::vector<Diagnostic> warnings = {};  // written to stderr by main
+
+  report::Style style() const { return {colour, width}; }
 };
 
 struct Command {
@@ -58,6 +62,10 @@ struct Command {
   std::vector<std::string> examples = {};  // "llmcalc estimate llama-3-8b h100-sxm"
   std::vector<Positional> positionals = {};
   std::vector<Option> options = {};
+  // Options of a job that have no effect on what this command says: refused, with `why_refused` as the hint.
+  std::vector<Option> refused = {};
+  std::string why_refused = {};
+  bool explains = false;  // --explain adds something
   Exit (*run)(const Arguments&, Output&) = nullptr;
   std::vector<std::string> positionals_not_needed_with =
       {};               // options that stand in for the positionals (roofline --peak)

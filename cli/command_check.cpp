@@ -25,7 +25,7 @@ Exit run(const Arguments& arguments, Output& output) {
     case Format::json: output.out = report::check_json(report).dump(); break;
     case Format::csv: output.out = report::csv_table(report::check_table(report)); break;
     case Format::markdown: output.out = report::check_text(report, true, false); break;
-    case Format::text: output.out = report::check_text(report, false, output.colour); break;
+    case Format::text: output.out = report::check_text(report, false, output.style()); break;
   }
   const auto warn = [&](std::string message, std::string hint) {
     output.warnings.push_back({Severity::warning, {}, std::move(message), std::move(hint)});
@@ -63,7 +63,8 @@ Command check_command() {
                       "llmcalc check gpt2 cpu.yaml --seq 256 --precision fp32 --tolerance 25% --format json"};
   command.positionals = {model_positional(),
                          {.name = "MEASURED", .help = "a profile that `llmcalc measure --model MODEL` wrote"}};
-  command.options = run_option_definitions();
+  take_run_options(command, {"tokens", "gpus", "mfu", "price", "require-fit", "attention-flops"},
+                   "a step is measured as it runs on one device; `llmcalc estimate` takes it");
   command.options.push_back({.name = "tolerance",
                              .value = "X",
                              .help = "exit 1 when the median error is larger: 0.15, 15%",

@@ -48,8 +48,12 @@ Exit run(const Arguments& arguments, Output& output) {
   switch (output.format) {
     case Format::json: output.out = report::compare_json(rows).dump(); break;
     case Format::csv: output.out = report::csv_table(report::compare_table(rows)); break;
-    case Format::markdown: output.out = report::compare_page(rows).as_markdown(); break;
-    case Format::text: output.out = report::compare_page(rows).as_text(output.colour); break;
+    case Format::markdown:
+    case Format::text: {
+      report::Page page = report::compare_page(rows);
+      if (output.explain) report::explain_compare(rows, page);
+      output.out = output.format == Format::text ? page.as_text(output.style()) : page.as_markdown();
+    }
   }
   bool any_fits = false;
   for (const report::Compared& row : rows) any_fits = any_fits || (row.report.fit && !row.does_not_fit());
@@ -78,7 +82,8 @@ Command compare_command() {
                       .shown_default = "tokens-per-second",
                       .choices = report::sort_names(),
                       .group = "Comparison"}};
-  for (Option& option : run_option_definitions()) command.options.push_back(std::move(option));
+  take_run_options(command);
+  command.explains = true;
   command.run = run;
   return command;
 }

@@ -46,7 +46,7 @@ Exit run(const Arguments& arguments, Output& output) {
       output.out = report::csv_table(value ? report::stored_table(formats, *value) : report::formats_table(formats));
       break;
     case Format::markdown: output.out = report::formats_text(formats, value, output.explain, true, false); break;
-    case Format::text: output.out = report::formats_text(formats, value, output.explain, false, output.colour); break;
+    case Format::text: output.out = report::formats_text(formats, value, output.explain, false, output.style()); break;
   }
   return Exit::done;
 }
@@ -67,6 +67,7 @@ Command dtype_command() {
                           .required = false,
                           .repeated = true}};
   command.options = {{.name = "value", .value = "X", .help = "how this value is stored"}};
+  command.explains = true;
   command.run = run;
   return command;
 }

@@ -32,6 +32,7 @@ Command einsum_command() {
   command.positionals = {{.name = "EQUATION", .help = "\"bij,bjk->bik\"; without -> the output is implicit"},
                          {.name = "SHAPE", .help = "of each operand", .repeated = true}};
   command.options = {dtype_option("bf16"), device_option()};
+  command.explains = true;
   command.run = run;
   return command;
 }

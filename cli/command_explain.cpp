@@ -54,7 +54,7 @@ Exit run(const Arguments& arguments, Output& output) {
     return Exit::done;
   }
   const report::Page page = report::size_page(job.model.name, asked, *size, tolerance, answer, elsewhere);
-  output.out = output.format == Format::markdown ? page.as_markdown() : page.as_text(output.colour);
+  output.out = output.format == Format::markdown ? page.as_markdown() : page.as_text(output.style());
   return Exit::done;
 }
 
@@ -72,7 +72,8 @@ Command explain_command() {
   command.examples = {"llmcalc explain 501MiB llama-3-8b --seq 2048",
                       "llmcalc explain 896.00MiB my-model/config.json --attention eager"};
   command.positionals = {{.name = "SIZE", .help = "bytes with their unit: 896MiB, \"3.91 GiB\""}, model_positional()};
-  command.options = run_option_definitions();
+  take_run_options(command, {"tokens", "gpus", "mfu", "price", "require-fit", "attention-flops"},
+                   "explain looks among the tensors of one device; `llmcalc estimate` takes it");
   command.run = run;
   return command;
 }

@@ -68,6 +68,7 @@ Command matmul_command() {
   command.options = {{.name = "linear", .help = "a linear layer: IN OUT and the shape of its input"},
                      dtype_option("bf16"),
                      device_option()};
+  command.explains = true;
   command.run = run;
   return command;
 }

@@ -197,7 +197,7 @@ void write(const report::Measured& measured, Output& output) {
     case Format::json: output.out = report::measure_json(measured).dump(); break;
     case Format::csv: output.out = report::csv_table(report::measure_table(measured.workloads)); break;
     case Format::markdown: output.out = report::measure_text(measured, true, false); break;
-    case Format::text: output.out = report::measure_text(measured, false, output.colour); break;
+    case Format::text: output.out = report::measure_text(measured, false, output.style()); break;
   }
 }
 
@@ -326,7 +326,8 @@ Command measure_command() {
       {.name = "resume", .help = "go on with what FILE already holds", .group = how},
       {.name = "allow-noisy", .help = "exit 0 even when a workload never settled", .group = how},
   };
-  for (const Option& option : run_option_definitions()) command.options.push_back(option);
+  take_run_options(command, {"tokens", "gpus", "mfu", "price", "require-fit", "attention-flops"},
+                   "a step is measured as it runs on one device; `llmcalc estimate` takes it");
   command.run = run;
   return command;
 }

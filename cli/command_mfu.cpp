@@ -62,7 +62,7 @@ void write(const report::Json& json, const report::Page& page, Output& output) {
     case Format::json: output.out = json.dump(); break;
     case Format::csv: output.out = json.flat_csv(); break;
     case Format::markdown: output.out = page.as_markdown(); break;
-    case Format::text: output.out = page.as_text(output.colour); break;
+    case Format::text: output.out = page.as_text(output.style()); break;
   }
 }
 
@@ -73,16 +73,22 @@ Exit run(const Arguments& arguments, Output& output) {
   const double amount = plans ? plain_number(asked, text) : 0;
   const Observed observed = plans ? Observed{} : observed_as(asked, text);
   const JobArguments job = job_from(arguments, output);
-  if (!plans && job.options.mfu && arguments.has("mfu"))
+  if (!plans && arguments.has("mfu"))
     throw Error(Exit::usage, "--mfu is what --" + asked + " is asked for", "leave out one of them");
+  if (!plans && arguments.has("price"))
+    throw Error(Exit::usage, "--price has no effect on an MFU", "--budget and --deadline take it");
   if (!plans) {
     const UtilizationReport report = utilization(job.model, *job.device, job.options, observed);
-    write(report::utilization_json(report), report::utilization_page(report), output);
+    report::Page page = report::utilization_page(report);
+    if (output.explain) report::explain_utilization(report, page);
+    write(report::utilization_json(report), page, output);
     return Exit::done;
   }
   const PlanReport plan = asked == "budget" ? tokens_for_budget(job.model, *job.device, job.options, amount)
                                             : devices_for_deadline(job.model, *job.device, job.options, amount);
-  write(report::plan_json(plan), report::plan_page(plan), output);
+  report::Page page = report::plan_page(plan);
+  if (output.explain) report::explain_plan(plan, page);
+  write(report::plan_json(plan), page, output);
   return Exit::done;
 }
 
@@ -109,7 +115,8 @@ Command mfu_command() {
       {.name = "days", .value = "D", .help = "of the whole training of --tokens", .group = "What is known"},
       {.name = "budget", .value = "X", .help = "dollars: how many tokens do they buy?", .group = "What is known"},
       {.name = "deadline", .value = "D", .help = "days: how many devices do --tokens take?", .group = "What is known"}};
-  for (Option& option : run_option_definitions()) command.options.push_back(std::move(option));
+  take_run_options(command, {"require-fit"}, "mfu does not ask whether the job fits; `llmcalc estimate` does");
+  command.explains = true;
   command.run = run;
   return command;
 }

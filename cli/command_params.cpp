@@ -67,9 +67,10 @@ Exit count(const ModelSource& source, const std::optional<Checkpoint>& checkpoin
       break;
     case Format::markdown:
     case Format::text:
-      output.out = report::params_text(label, parameters, tensors, markdown, output.colour);
+      output.out = report::params_text(label, parameters, tensors, markdown, output.style());
+      if (output.explain) output.out += report::explain_params(label, parameters, markdown, output.style());
       for (const std::string& line : source.reading) output.out += "\nscope: " + line + "\n";
-      if (match) output.out += "\n" + report::checkpoint_text(*checkpoint, *match, true, markdown, output.colour);
+      if (match) output.out += "\n" + report::checkpoint_text(*checkpoint, *match, true, markdown, output.style());
       break;
   }
   return match && !match->agrees() ? Exit::check_failed : Exit::done;
@@ -94,9 +95,10 @@ Exit describe(const Checkpoint& checkpoint, bool tensors, const std::string& pat
     case Format::markdown:
     case Format::text: {
       const bool markdown = output.format == Format::markdown;
-      output.out = report::checkpoint_text(checkpoint, match, false, markdown, output.colour);
+      output.out = report::checkpoint_text(checkpoint, match, false, markdown, output.style());
       if (tensors)
-        output.out += "\n" + (markdown ? report::markdown_table(all) : report::text_table(all, output.colour));
+        output.out +=
+            "\n" + (markdown ? report::markdown_table(all) : report::text_table(all, output.colour, output.width));
       output.out += "\nNo config.json beside it: nothing to compare it with.\n";
       break;
     }
@@ -130,6 +132,7 @@ Command params_command() {
                      {.name = "as",
                       .value = "FAMILY",
                       .help = "read an unknown model_type as this family (llmcalc list architectures)"}};
+  command.explains = true;
   command.run = run;
   return command;
 }

@@ -21,6 +21,7 @@ Command rearrange_command() {
       "they merge; one length of a split may be left out.";
   command.examples = {"llmcalc rearrange 'b s (h d) -> b h s d' 2,16,32 h=4",
                       "llmcalc rearrange 'b c (h p1) (w p2) -> b (h w) (p1 p2 c)' 2,3,8,8 p1=4 p2=4"};
+  command.explains = true;
   command.run = run;
   return command;
 }

@@ -35,6 +35,7 @@ Command reduce_command() {
                                                          .value = "OP",
                                                          .help = "what becomes of the elements",
                                                          .choices = {"mean", "sum", "max", "min", "prod"}});
+  command.explains = true;
   command.run = run;
   return command;
 }

@@ -20,6 +20,7 @@ Command repeat_command() {
       "A new axis alone is a view with stride 0; merged with another one it takes a copy. New axes need a length: "
       "r=4, or a number in the pattern.";
   command.examples = {"llmcalc repeat 'b h s d -> b (h r) s d' 2,2,16,4 r=4", "llmcalc repeat 's -> b s' 16 b=2"};
+  command.explains = true;
   command.run = run;
   return command;
 }

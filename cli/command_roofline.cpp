@@ -54,8 +54,12 @@ void answer_question(const Arguments& arguments, Output& output) {
   switch (output.format) {
     case Format::json: output.out = report::point_json(question).dump(); break;
     case Format::csv: output.out = report::point_json(question).flat_csv(); break;
-    case Format::markdown: output.out = report::point_page(question).as_markdown(); break;
-    case Format::text: output.out = report::point_page(question).as_text(output.colour); break;
+    case Format::markdown:
+    case Format::text: {
+      report::Page page = report::point_page(question);
+      if (output.explain) report::explain_point(question, page);
+      output.out = output.format == Format::text ? page.as_text(output.style()) : page.as_markdown();
+    }
   }
 }
 
@@ -82,8 +86,12 @@ void write(const RooflineReport& report, Output& output) {
       output.out +=
           report::csv_table(report.step ? report::operations_table(report, 0) : report::ceilings_table(report));
       break;
-    case Format::markdown: output.out += report::roofline_page(report).as_markdown(); break;
-    case Format::text: output.out += report::roofline_page(report).as_text(output.colour); break;
+    case Format::markdown:
+    case Format::text: {
+      report::Page page = report::roofline_page(report);
+      if (output.explain) report::explain_roofline(report, page);
+      output.out += output.format == Format::text ? page.as_text(output.style()) : page.as_markdown();
+    }
   }
 }
 
@@ -138,7 +146,9 @@ Command roofline_command() {
       {.name = "peak", .value = "R", .help = "instead of a DEVICE: a compute rate, 100TFLOP/s", .group = "Roofline"},
       {.name = "bandwidth", .value = "R", .help = "and a memory rate, 1TB/s", .group = "Roofline"},
       {.name = "intensity", .value = "I", .help = "and FLOPs for each byte moved: 20", .group = "Roofline"}};
-  for (Option& option : run_option_definitions()) command.options.push_back(std::move(option));
+  take_run_options(command, {"tokens", "gpus", "mfu", "price", "require-fit", "attention-flops"},
+                   "a roofline is of one device's step as it runs; `llmcalc estimate` takes it");
+  command.explains = true;
   command.positionals_not_needed_with = {"peak", "bandwidth", "intensity"};
   command.run = run;
   return command;

@@ -75,10 +75,10 @@ Json to_json(const RuleAnswer& answer) {
 }
 
 // "Caution: …", wrapped under its own text.
-std::string paragraph(const std::string& label, std::string_view text) {
+std::string paragraph(const std::string& label, std::string_view text, std::size_t width) {
   constexpr std::size_t label_width = 9;
   std::string lines;
-  for (const std::string& line : report::wrap(text, report::kReportWidth - label_width)) {
+  for (const std::string& line : report::wrap(text, width - label_width)) {
     lines += report::pad_right(lines.empty() ? label : "", label_width) + line + "\n";
   }
   return lines;
@@ -92,7 +92,7 @@ std::string derivation(const RuleValue& value, const std::string& indent) {
   return text;
 }
 
-std::string to_text(const RuleAnswer& answer) {
+std::string to_text(const RuleAnswer& answer, std::size_t width) {
   const Rule& rule = *answer.rule;
   std::string text = rule.title;
   if (!answer.solved_for.empty()) text += ", solved for " + answer.solved_for;
@@ -114,8 +114,8 @@ std::string to_text(const RuleAnswer& answer) {
     text += derivation(value, "  ");
     heading = value.meaning;
   }
-  return text + "\n" + paragraph("Scope:", rule.scope) + paragraph("Caution:", rule.caution) +
-         paragraph("Source:", rule.source);
+  return text + "\n" + paragraph("Scope:", rule.scope, width) + paragraph("Caution:", rule.caution, width) +
+         paragraph("Source:", rule.source, width);
 }
 
 std::string to_markdown(const RuleAnswer& answer) {
@@ -154,7 +154,7 @@ Exit run_rule(const Arguments& arguments, Output& output) {
   }
   const RuleAnswer answer = apply_rule(rule_named(*name), key_values(arguments.all("KEY=VALUE")));
   switch (output.format) {
-    case Format::text: output.out += to_text(answer); break;
+    case Format::text: output.out += to_text(answer, output.width); break;
     case Format::markdown: output.out += to_markdown(answer); break;
     case Format::csv: output.out += to_json(answer).flat_csv(); break;
     case Format::json: output.out += to_json(answer).dump(); break;
@@ -180,6 +180,7 @@ Command rule_command() {
   command.positionals = {
       {.name = "NAME", .help = "the rule; without it, all of them are listed", .required = false},
       {.name = "KEY=VALUE", .help = "its symbols, and a result to solve from", .required = false, .repeated = true}};
+  command.explains = true;
   command.run = run_rule;
   return command;
 }

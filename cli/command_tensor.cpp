@@ -21,7 +21,7 @@ Exit run(const Arguments& arguments, Output& output) {
     case Format::json: output.out = report::tensor_json(history).dump(); break;
     case Format::csv: output.out = report::csv_table(report::tensor_table(history)); break;
     case Format::markdown: output.out = report::tensor_text(history, output.explain, true, false); break;
-    case Format::text: output.out = report::tensor_text(history, output.explain, false, output.colour); break;
+    case Format::text: output.out = report::tensor_text(history, output.explain, false, output.style()); break;
   }
   return Exit::done;
 }
@@ -42,6 +42,7 @@ Command tensor_command() {
       {.name = "SHAPE", .help = "2,3,4 or (2,3,4); a scalar is ()"},
       {.name = "OP", .help = "operations: 'x.t()', '[:, ::2]', 'view(2, -1)'", .required = false, .repeated = true}};
   command.options = {dtype_option("float32")};
+  command.explains = true;
   command.run = run;
   return command;
 }

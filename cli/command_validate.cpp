@@ -6,6 +6,8 @@
 #include "core/resolve.hpp"
 #include "read/device.hpp"
 #include "read/load.hpp"
+#include "read/node.hpp"
+#include "read/schema.hpp"
 
 namespace llmcalc::cli {
 
@@ -16,13 +18,14 @@ namespace {
 std::string check(const std::string& path, std::vector<Device>& devices, Diagnostics& diagnostics) {
   const Document document = load_file(path);
   const Value* schema = document.root.find("schema");
-  if (schema != nullptr && schema->text == "llmcalc.device/1") {
+  if (schema != nullptr && schema->text == device_schema) {
     const Device device = read_device(document.root, path, diagnostics, Purpose::validate);
-    if (!diagnostics.has_errors()) {
-      validate_peaks(device, diagnostics);
-      devices.push_back(device);
-    }
+    if (!diagnostics.has_errors()) devices.push_back(device);
     return "device";
+  }
+  if (schema != nullptr && schema->text == node_schema) {
+    check_node(document.root, diagnostics);
+    return "node";
   }
   const Document profile = load_model_document(path, diagnostics);
   const Value* job = profile.root.find("run");
@@ -66,7 +69,7 @@ Exit run(const Arguments& arguments, Output& output) {
 Command validate_command() {
   Command command;
   command.name = "validate";
-  command.summary = "check profiles of models and devices; every problem with its line";
+  command.summary = "check profiles of models, devices and nodes; every problem with its line";
   command.description = "Reads each file as estimate would, and reports everything that is wrong or doubtful in it.";
   command.examples = {"llmcalc validate my-model.yaml my-gpu.yaml"};
   command.positionals = {{.name = "FILE", .help = "a profile (YAML), or a config.json", .repeated = true}};

@@ -25,6 +25,7 @@ Exit run(const std::vector<std::string>& words, Output& output) {
   output.format = invocation.format;
   output.explain = invocation.explain;
   output.colour = output.format == Format::text && colour_wanted();
+  output.width = columns();
   if (invocation.version) {
     output.out = version_line() + "\n";
     return Exit::done;

@@ -55,6 +55,8 @@ void write_diagnostics(const std::vector<Diagnostic>& diagnostics) {
   write_all(STDERR_FILENO, text);  // when this fails there is nobody left to tell; the exit code says it
 }
 
+std::size_t columns() { return report::columns_of(STDOUT_FILENO); }
+
 bool colour_wanted() { return report::colour_wanted(STDOUT_FILENO); }
 
 }  // namespace llmcalc::cli

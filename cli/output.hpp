@@ -18,6 +18,7 @@ void write_result(std::string_view text);
 
 void write_diagnostics(const std::vector<Diagnostic>& diagnostics);  // to stderr, one or two lines each
 
-bool colour_wanted();  // stdout is a terminal that knows colour, and NO_COLOR is not set
+std::size_t columns();  // of stdout
+bool colour_wanted();   // stdout is a terminal that knows colour, and NO_COLOR is not set
 
 }  // namespace llmcalc::cli

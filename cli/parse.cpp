@@ -18,20 +18,15 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Problems found so far; usage errors outrank unknown names in the exit code.
+// Problems of usage found so far.
 struct Problems {
   std::vector<Diagnostic> all;
-  Exit exit = Exit::bad_input;
 
   void usage(std::string message, std::string hint = {}) {
-    exit = Exit::usage;
-    all.push_back({Severity::error, {}, std::move(message), std::move(hint)});
-  }
-  void unknown_name(std::string message, std::string hint) {
     all.push_back({Severity::error, {}, std::move(message), std::move(hint)});
   }
   void throw_if_any() const {
-    if (!all.empty()) throw Error(exit, all);
+    if (!all.empty()) throw Error(Exit::usage, all);
   }
 };
 
@@ -153,15 +148,8 @@ void check_values(const std::vector<const Option*>& options, const std::map<std:
   for (const Option* option : options) {
     const auto given = values.find(option->name);
     if (given == values.end()) continue;
-    for (const std::string& value : given->second) {
-      check_choice("--" + option->name, value, option->choices, problems);
-      if (option->names == nullptr) continue;
-      const Words names = option->names();
-      if (names.empty() || std::find(names.begin(), names.end(), value) != names.end()) continue;
-      const std::string near = did_you_mean(value, names);
-      problems.unknown_name("--" + option->name + ": unknown " + option->name + " " + in_quotes(value),
-                            near.empty() ? "known: " + joined(names, ", ") : near);
-    }
+    if (option->read_later) continue;
+    for (const std::string& value : given->second) check_choice("--" + option->name, value, option->choices, problems);
   }
 }
 
@@ -194,6 +182,20 @@ void assign_positionals(const Command& command, const Words& words, bool all_opt
   if (next < words.size()) {
     problems.usage("`llmcalc " + command.name + "` has no use for " + in_quotes(words[next]), help_hint(command.name));
   }
+}
+
+// An option that changes nothing would be taken for one that did.
+void refuse_without_effect(const Command& command, const Invocation& invocation,
+                           const std::map<std::string, Words>& values, Problems& problems) {
+  for (const Option& option : command.refused)
+    if (values.count(option.name) != 0)
+      problems.usage("--" + option.name + " has no effect on `llmcalc " + command.name + "`", command.why_refused);
+  if (!invocation.explain) return;
+  if (!command.explains)
+    problems.usage("`llmcalc " + command.name + "` has no formulas for --explain to show", help_hint(command.name));
+  else if (invocation.format == Format::json || invocation.format == Format::csv)
+    problems.usage("--explain writes sentences: --format text or markdown",
+                   "JSON and CSV hold every number without it");
 }
 
 Format format_named(const std::string& name) {
@@ -240,13 +242,16 @@ Invocation parse(const std::vector<std::string>& words) {
   if (!invocation.command) unknown_command(name);
   const Command& command = *invocation.command;
   for (const Option& option : command.options) known.push_back(&option);
+  std::vector<const Option*> taken = known;
+  for (const Option& option : command.refused) taken.push_back(&option);
 
   const Words own(front.rest.begin() + static_cast<std::ptrdiff_t>(first) + 1, front.rest.end());
-  Split split = split_options(own, known, false, command.name);
+  Split split = split_options(own, taken, false, command.name);
   take_globals(split.values, invocation);
   if (invocation.help || invocation.version) return invocation;  // asked for help: no use complaining
 
   check_values(known, split.values, problems);
+  refuse_without_effect(command, invocation, split.values, problems);
   Words positionals;
   for (const std::string& word : split.rest) {
     if (looks_like_option(word)) {

@@ -110,7 +110,7 @@ void write_product(const report::ProductReport& product, Output& output) {
     case Format::json: output.out = report::product_json(product).dump(); break;
     case Format::csv: output.out = report::product_json(product).flat_csv(); break;
     case Format::markdown: output.out = report::product_text(product, output.explain, true, false); break;
-    case Format::text: output.out = report::product_text(product, output.explain, false, output.colour); break;
+    case Format::text: output.out = report::product_text(product, output.explain, false, output.style()); break;
   }
 }
 

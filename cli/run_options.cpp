@@ -1,5 +1,7 @@
 #include "cli/run_options.hpp"
 
+#include <algorithm>
+
 #include "core/model.hpp"
 #include "core/optimizer.hpp"
 #include "core/precision.hpp"
@@ -15,9 +17,7 @@ std::vector<std::string> architecture_names() {
   return names;
 }
 
-}  // namespace
-
-std::vector<Option> run_option_definitions() {
+std::vector<Option> definitions() {
   const std::string job = "The job", recipe = "How it is computed", trained = "What is trained",
                     answer = "What is answered";
   return {
@@ -150,19 +150,37 @@ std::vector<Option> run_option_definitions() {
   };
 }
 
+}  // namespace
+
+std::vector<Option> run_option_definitions() {
+  std::vector<Option> all = definitions();
+  for (Option& option : all) option.read_later = true;
+  return all;
+}
+
+void take_run_options(Command& command, const std::vector<std::string>& without_effect, const std::string& why) {
+  for (Option& option : run_option_definitions()) {
+    const bool refused = std::find(without_effect.begin(), without_effect.end(), option.name) != without_effect.end();
+    (refused ? command.refused : command.options).push_back(std::move(option));
+  }
+  command.why_refused = why;
+}
+
 RunOptions run_options_from(const Arguments& arguments, const Value* model, Output& output) {
   Diagnostics diagnostics;
-  RunOptions options;
+  RunOptions of_model, options;
   const Value* section = model == nullptr ? nullptr : model->find("run");
-  if (section != nullptr) options = read_run_options(*section, diagnostics);
-  if (const std::optional<std::string> file = arguments.get("run")) {
-    options = options.overridden_by(read_run_options(load_run_file(*file), diagnostics));
-  }
+  if (section != nullptr) of_model = read_run_options(*section, diagnostics);
+  if (const std::optional<std::string> file = arguments.get("run"))
+    options = read_run_options(load_run_file(*file), diagnostics);
   std::vector<GivenOption> given;
   for (const std::string& name : run_option_names()) {
     if (const std::optional<std::string> value = arguments.get(name)) given.push_back({name, *value});
   }
   options = options.overridden_by(read_run_options(given, diagnostics));
+  // A profile written for training may be asked about inference: what its own run says of the optimizer is left aside.
+  if (options.mode && options.mode != of_model.mode.value_or("train")) of_model = of_model.meaningful_in(*options.mode);
+  options = of_model.overridden_by(options);
   diagnostics.throw_if_errors();
   for (const Diagnostic& warning : diagnostics.all()) output.warnings.push_back(warning);
   return options;

@@ -59,7 +59,7 @@ TEST_CASE("eager and math attention execute the full square and nothing twice", 
 TEST_CASE("reasons name what is there", "[report]") {
   const std::string windowed = reasons(run("mistral-7b-v0.1", {{"seq", "8192"}}));
   CHECK(has(windowed, "masked pairs too"));
-  CHECK(has(windowed, "scores once more in attention's backward"));
+  CHECK(has(windowed, "scores again in attention's backward"));
   const std::string recurrent = reasons(run("mamba-2.8b", {{"seq", "4096"}}));
   CHECK_FALSE(has(recurrent, "attention"));
   CHECK(has(recurrent, "recurrences (+0.1 %)"));

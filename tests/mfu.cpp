@@ -92,9 +92,10 @@ TEST_CASE("where the step went adds up") {
   CHECK(sum == Approx(1));
   CHECK(waiting == Approx(1 - slow.expected_step->value() / slow.step->value()));
   CHECK(*slow.expected_mfu * slow.expected_step->value() == Approx(slow.mfu * slow.step->value()));
-  // Faster than expected: nothing waits.
+  // Faster than expected: what filled it is not known.
   const UtilizationReport fast = utilization(model, device, options, tokens_per_second(9000));
-  for (const auto& [name, share] : fast.filled) CHECK(name != "waiting");
+  CHECK(*fast.step < *fast.expected_step);
+  CHECK(fast.filled.empty());
 }
 
 TEST_CASE("more than 100 % is an error with its likely cause") {

@@ -50,7 +50,9 @@ sources: {peak: a whitepaper, memory: nvidia-smi}
 notes: whatever
 )",
                                Purpose::validate);
-  CHECK(outcome.complaints.empty());
+  CHECK_FALSE(outcome.errors);
+  CHECK_THAT(outcome.complaints, ContainsSubstring("d.yaml:8:3: warning: peak: fp8_sparse is not derivable"));
+  CHECK(outcome.complaints.find('\n') == outcome.complaints.size() - 1);  // and nothing else
   const Device& d = outcome.device;
   CHECK(d.name == "NVIDIA H100 SXM5 80GB");
   CHECK(d.aliases.size() == 2);

@@ -8,13 +8,22 @@
 #include "core/passes/flops.hpp"
 #include "core/passes/inference.hpp"
 #include "core/passes/memory.hpp"
+#include "core/quantity.hpp"
 #include "core/resolve.hpp"
 #include "core/training.hpp"
 
 namespace llmcalc {
 namespace {
 
-constexpr const char* library_version = "transformers 5.24, torch 2.15";
+// Whose operations a layer is made of (docs/memory.md).
+const char* version_of(Implementation implementation) {
+  switch (implementation) {
+    case Implementation::fused: return "Liger-Kernel in transformers 5.24, torch 2.15";
+    case Implementation::megatron: return "Megatron-LM's layer, torch 2.15";
+    case Implementation::transformers: break;
+  }
+  return "transformers 5.24, torch 2.15";
+}
 
 void add_parameters(Report& report, const ModelSource& source, const StepPlan& plan) {
   if (source.model) {
@@ -67,6 +76,17 @@ bool experts_in_float32(const StepPlan& plan, const TracedStep& step) {
          });
 }
 
+// Activations come on top of the states, so these alone can only say no.
+void judge_size_only(Report& report, const Device& device) {
+  const Bytes capacity = device.usable_memory();
+  if (capacity == Bytes(0) || report.memory.peak <= capacity) return;
+  report.fit = FitReport();
+  report.fit->capacity = capacity;
+  report.fit->verdict = Verdict::no;
+  report.fit->headroom = (capacity - report.memory.peak).value();
+  report.fit->note = "without the activations, which come on top";
+}
+
 std::optional<FlopsPerSecond> device_peak(const Device& device, const Precision& precision) {
   const auto found = device.peak.find(std::string(precision.peak_key()));
   if (found == device.peak.end()) return std::nullopt;
@@ -92,21 +112,27 @@ void add_scope(Report& report, const Resolved& resolved, const ModelSource& sour
           "states of recurrences: the convolutions' last inputs in the weights' dtype, the rest in float32, as fused "
           "kernels keep them");
   } else if (!report.size_only && device) {
-    scope.push_back(
-        "memory: tensors, the caching allocator's pool and an allowance for context and workspaces; not what kernels "
-        "allocate for themselves");
+    scope.push_back(device->compute_capability ? "memory: what kernels allocate for themselves"
+                                               : "memory: all but the tensors; " + device->name +
+                                                     " is no CUDA device, and what its runtime takes is not known");
   }
   if (resolved.run.mtp)
     scope.push_back(
         "multi-token prediction: the library builds these layers for drafting and trains none; here they see all "
         "tokens "
         "and share embedding and head, and their losses are added to the model's");
+  if (!report.size_only && device && !device->compute_capability && report.time && report.time->basis == "roofline")
+    scope.push_back("kernels: attention's kernel and the cost of a launch are taken from CUDA devices");
+  if (source.model && source.model->info.max_seq > 0 && longest_document(resolved.run) > source.model->info.max_seq)
+    scope.push_back(
+        "the sequence is longer than the " + format_count(source.model->info.max_seq) +
+        " tokens the model was made for: positions go on by formula, what it answers there is another matter");
   if (resolved.run.lora || resolved.run.dora || resolved.run.qlora)
     scope.push_back("adapters: as PEFT makes them; under autocast the frozen base is held in the 16-bit dtype");
   if (resolved.run.gpus > 1)
     scope.push_back("memory is one replica's, unsharded; time assumes communication between the replicas hides");
   if (report.time && report.time->basis == "roofline")
-    scope.push_back("time: from published rates, " + report.time->rates + "; no data loading, no communication");
+    scope.push_back("time: data loading and communication; the rates are published ones, which --explain names");
   if (report.cost && report.cost->energy_kwh)
     scope.push_back("energy: the board's power limit, without host and cooling");
 }
@@ -122,7 +148,7 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
     report.model.architecture = std::string(source.architecture->name);
     report.model.status = std::string(name_of(source.architecture->status));
   }
-  report.model.implementation_version = library_version;
+  report.model.implementation_version = version_of(resolved.plan.job.implementation);
   for (const Fields::Assumed& assumed : source.assumed)
     report.model.assumed.push_back(assumed.key + " " + assumed.value);
   report.run = resolved.run;
@@ -168,6 +194,7 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
       }
     } else {
       add_size_only_memory(report, resolved.plan);
+      if (device) judge_size_only(report, *device);
       if (device) add_time(report, resolved, *device, nullptr, nullptr);
     }
   } catch (const Overflow& overflow) {

@@ -99,6 +99,7 @@ void Fields::wrong(const Value& value, const KeyNames& key, std::string message,
   Place place = value.place;
   if (place.key.empty()) place.key = full(key.own());
   diagnostics_->error(std::move(place), std::move(message), std::move(hint));
+  stand_ins_ = true;
 }
 
 std::optional<Count> Fields::whole(const Value& value, const KeyNames& key, Count least, Count most) const {
@@ -146,6 +147,7 @@ Count Fields::required(const KeyNames& key, Count most) {
     others = "or under the name " + join({key.all().begin() + 1, key.all().end()}, "or");
   }
   error(key, "is required and missing", others);
+  stand_ins_ = true;
   return 1;
 }
 

@@ -70,6 +70,9 @@ class Fields {
   void ignore(const KeyNames& key);         // known, and without effect on any count
   void ignore(std::initializer_list<const char*> keys);
 
+  // A key that is missing or unreadable got a value in its stead: what follows from that value is nobody's mistake.
+  bool has_stand_ins() const { return stand_ins_; }
+
   void error(const KeyNames& key, std::string message, std::string hint = {});
   void warning(const KeyNames& key, std::string message, std::string hint = {});
 
@@ -99,6 +102,7 @@ class Fields {
   std::string path_;
   mutable std::vector<std::string> known_;  // grows when a key is asked for, so also in has()
   std::vector<Assumed> assumed_;
+  mutable bool stand_ins_ = false;
 };
 
 // The keys nobody asked for. In YAML each is an error (a typo must not pass), with the known key it resembles; in a

@@ -67,6 +67,7 @@ struct ModelInfo {
   SequenceState recurrent;                 // of all layers together
   bool mixture_of_experts = false;
   std::vector<AttentionTraits> prediction_attention;  // of the layers that Job::mtp adds
+  std::string positions_from;  // "learned positions": a table of max_seq of them; empty: any number of positions
 };
 
 class Model {

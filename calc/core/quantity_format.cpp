@@ -151,6 +151,8 @@ std::string format_percent(double fraction) { return format_fixed(fraction * 100
 std::string format_dollars(double dollars) {
   constexpr double cents_below = 1000, countable_below = 1e18;
   if (!(std::abs(dollars) < countable_below)) return "$" + format_scientific(dollars, unit_figures);
+  constexpr double half_a_cent = 0.005;
+  if (dollars > 0 && dollars < half_a_cent) return "under $0.01";
   if (std::abs(dollars) < cents_below) return "$" + format_fixed(dollars, 2);
   return "$" + format_count(static_cast<Int128>(std::llround(dollars)));
 }

@@ -85,6 +85,15 @@ void check_lengths(const ResolvedRun& run) {
                                      std::to_string(run.seq));
 }
 
+// Positions out of a table end with it; others go on by formula, which the scope says.
+void check_positions(const ResolvedRun& run, const ModelInfo& model) {
+  if (model.positions_from.empty() || longest_document(run) <= model.max_seq) return;
+  throw Error(Exit::bad_input,
+              "--seq " + std::to_string(longest_document(run)) + ": the model's " + model.positions_from + " end at " +
+                  std::to_string(model.max_seq) + ", and PyTorch raises an error (such as \"index out of range\")",
+              "at most --seq " + std::to_string(model.max_seq));
+}
+
 // --mtp needs a configuration that states such heads.
 void choose_prediction(Resolved& r, const RunOptions& given, const ModelSource& source) {
   if (!given.mtp) return;
@@ -131,17 +140,25 @@ void choose_trained(Resolved& r, const ModelSource& source) {
   r.plan.adapted = std::move(adapted);
 }
 
-void refuse_training_options(const RunOptions& given) {
-  const std::pair<const char*, bool> training[] = {{"optimizer", given.optimizer.has_value()},
-                                                   {"optimizer-step", given.optimizer_step.has_value()},
-                                                   {"accumulate", given.accumulate.has_value()},
-                                                   {"recompute", given.recompute.has_value()},
-                                                   {"loss", given.loss.has_value()},
-                                                   {"tokens", given.tokens.has_value()},
-                                                   {"freeze", given.freeze.has_value()},
-                                                   {"mtp", given.mtp}};
-  for (const auto& [name, is_given] : training)
-    if (is_given) throw Error(Exit::bad_input, std::string("--") + name + " means nothing with --mode infer");
+void refuse_meaningless(const RunOptions& given, const std::string& mode) {
+  const std::vector<std::string> names = given.meaningless_in(mode);
+  if (names.empty()) return;
+  std::vector<Diagnostic> problems;
+  for (const std::string& name : names)
+    problems.push_back({Severity::error,
+                        {},
+                        "--" + name + " means nothing with --mode " + mode,
+                        mode == "infer" ? "leave it out, or --mode train" : "leave it out, or --mode infer"});
+  throw Error(Exit::usage, problems);
+}
+
+// What of the recipes' names the device can compute, for a hint.
+std::string precisions_of(const Device& device) {
+  std::vector<std::string> possible;
+  for (const char* name : {"amp-bf16", "amp-fp16", "fp32"})
+    if (has_peak(device, std::string(precision_named(name)->peak_key()).c_str()))
+      possible.push_back(std::string("--precision ") + name);
+  return possible.empty() ? "its profile states no peak that a recipe here computes with" : join(possible, "or");
 }
 
 // The cache of keys and values: as many bits an element as the weights, unless --kv-dtype says otherwise.
@@ -158,6 +175,10 @@ void choose_cache(Resolved& r, const RunOptions& given) {
 }
 
 }  // namespace
+
+Count longest_document(const ResolvedRun& run) {
+  return run.lengths.empty() ? run.seq : *std::max_element(run.lengths.begin(), run.lengths.end());
+}
 
 Resolved resolve(const RunOptions& given, const ModelSource& source, const Device* device) {
   Resolved r;
@@ -179,17 +200,16 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   run.tokens = given.tokens;
   run.lengths = given.lengths.value_or(std::vector<Count>{});
   check_lengths(run);
+  if (source.model) check_positions(run, source.model->info);
 
   run.precision = given.precision ? *given.precision : default_precision(given, device, assumed);
   const bool infers = run.mode == "infer";
+  refuse_meaningless(given, run.mode);
   if (infers) {
-    refuse_training_options(given);
     run.optimizer = "none";
     run.optimizer_step = "foreach";
     run.recompute = "none";
   } else {
-    if (given.kv_dtype)
-      throw Error(Exit::bad_input, "--kv-dtype: a training job has no cache of keys and values", "--mode infer");
     run.optimizer = or_assumed(given.optimizer, "adamw", "optimizer", assumed);
     run.optimizer_step = or_assumed(given.optimizer_step, "foreach", "optimizer-step", assumed);
     run.recompute = or_assumed(given.recompute, "none", "recompute", assumed);
@@ -211,7 +231,7 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
     throw Error(Exit::bad_input,
                 "--precision " + run.precision + ": " + device->name + " states no " +
                     std::string(r.plan.precision->peak_key()) + " peak",
-                has_peak(*device, "fp16") ? "it has fp16: --precision amp-fp16" : "--precision fp32");
+                precisions_of(*device));
   r.plan.optimizer = optimizer_named(run.optimizer);
   if (!r.plan.optimizer) unknown("optimizer", run.optimizer, optimizer_names());
   r.plan.optimizer_step = static_cast<OptimizerStep>(

@@ -16,8 +16,11 @@ struct Resolved {
   std::optional<Count> kv_bits;  // of the cache of keys and values, for inference
 };
 
-// Throws Error(bad_input) for an unknown name (with the nearest), a kernel or precision that cannot run, and values
-// that make no sense.
+// Positions count from the beginning of each document.
+Count longest_document(const ResolvedRun& run);
+
+// Throws Error(usage) for an option that means nothing in the mode, Error(bad_input) for an unknown name (with the
+// nearest), a kernel or precision that cannot run, and values that make no sense.
 Resolved resolve(const RunOptions& given, const ModelSource& model, const Device* device);
 
 }  // namespace llmcalc

@@ -14,15 +14,16 @@ namespace llmcalc {
 
 // What values a symbol takes and how they are written.
 enum class SymbolKind {
-  whole,     // 1, 2, 3, ...: 4096, 1B, 15T, 1e9
-  whole_0,   // the same, or 0
-  share,     // above 0, at most 1, shown in percent: 0.4, 40%
-  fraction,  // the same, shown as a fraction
-  positive,  // above 0, in its unit
-  zero_up,   // 0 or above, in its unit
-  any,       // any real, in its unit
-  width,     // bytes of one value: 2, 0.5, or a dtype: bf16
-  wholes,    // several whole numbers: 4,4,2
+  whole,        // 1, 2, 3, ...: 4096, 1B, 15T, 1e9
+  whole_0,      // the same, or 0
+  share,        // above 0, at most 1, shown in percent: 0.4, 40%
+  fraction,     // the same, shown as a fraction
+  positive,     // above 0, in its unit
+  device_time,  // the same, of several devices together: shown in device-hours
+  zero_up,      // 0 or above, in its unit
+  any,          // any real, in its unit
+  width,        // bytes of one value: 2, 0.5, or a dtype: bf16
+  wholes,       // several whole numbers: 4,4,2
 };
 
 struct RuleSymbol {

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/conventions.hpp"
+#include "core/optimizer.hpp"
+#include "core/precision.hpp"
 #include "core/quantity.hpp"
 #include "core/suggest.hpp"
 
@@ -97,15 +100,45 @@ Problem take_price(std::optional<double>& target, const std::string& text) {
   return {};
 }
 
+// In which mode an option means something.
+enum class For { both, training, inference };
+
 struct Row {
   const char* name;
   Problem (*take)(RunOptions&, const std::string&);
   void (*merge)(RunOptions&, const RunOptions&);
+  For mode = For::both;
+  bool (*given)(const RunOptions&) = nullptr;  // of an option for one mode
+  void (*leave_out)(RunOptions&) = nullptr;
 };
 
 template <auto field>
 void merge(RunOptions& into, const RunOptions& from) {
   if (from.*field) into.*field = from.*field;
+}
+
+template <auto field>
+constexpr Row only(For mode, const char* name, Problem (*take)(RunOptions&, const std::string&)) {
+  return {name,
+          take,
+          merge<field>,
+          mode,
+          [](const RunOptions& run) { return (run.*field).has_value(); },
+          [](RunOptions& run) { (run.*field).reset(); }};
+}
+
+bool belongs_to(const Row& row, const std::string& mode) {
+  return row.mode == For::both || (row.mode == For::inference) == (mode == "infer");
+}
+
+Problem take_known(std::optional<std::string>& target, const std::string& text, const char* what, const Names& names) {
+  if (text.empty()) return {"a value is missing", {}};
+  if (std::find(names.begin(), names.end(), text) == names.end()) {
+    const std::string near = did_you_mean(text, names);
+    return {std::string("unknown ") + what + " " + in_quotes(text), near.empty() ? "known are " + join(names) : near};
+  }
+  target = text;
+  return {};
 }
 
 template <auto field>
@@ -137,6 +170,15 @@ Problem attention(RunOptions& run, const std::string& text) {
 Problem recompute(RunOptions& run, const std::string& text) {
   return take_choice(run.recompute, text, {"none", "selective", "full"});
 }
+Problem precision(RunOptions& run, const std::string& text) {
+  return take_known(run.precision, text, "precision", precision_names());
+}
+Problem optimizer(RunOptions& run, const std::string& text) {
+  return take_known(run.optimizer, text, "optimizer", optimizer_names());
+}
+Problem attention_flops(RunOptions& run, const std::string& text) {
+  return take_known(run.attention_flops, text, "convention", convention_names());
+}
 Problem loss(RunOptions& run, const std::string& text) { return take_loss(run.loss, text); }
 Problem dropout(RunOptions& run, const std::string& text) { return take_dropout(run.dropout, text); }
 Problem mfu(RunOptions& run, const std::string& text) { return take_mfu(run.mfu, text); }
@@ -150,27 +192,28 @@ constexpr Row rows[] = {
     {"batch", count<&R::batch>, merge<&R::batch>},
     {"seq", count<&R::seq>, merge<&R::seq>},
     {"lengths", lengths, merge<&R::lengths>},
-    {"accumulate", count<&R::accumulate>, merge<&R::accumulate>},
-    {"tokens", count<&R::tokens>, merge<&R::tokens>},
+    only<&R::accumulate>(For::training, "accumulate", count<&R::accumulate>),
+    only<&R::tokens>(For::training, "tokens", count<&R::tokens>),
     {"gpus", count<&R::gpus>, merge<&R::gpus>},
-    {"precision", name<&R::precision>, merge<&R::precision>},
-    {"optimizer", name<&R::optimizer>, merge<&R::optimizer>},
-    {"optimizer-step", optimizer_step, merge<&R::optimizer_step>},
+    {"precision", precision, merge<&R::precision>},
+    only<&R::optimizer>(For::training, "optimizer", optimizer),
+    only<&R::optimizer_step>(For::training, "optimizer-step", optimizer_step),
     {"implementation", implementation, merge<&R::implementation>},
     {"attention", attention, merge<&R::attention>},
-    {"recompute", recompute, merge<&R::recompute>},
-    {"loss", loss, merge<&R::loss>},
-    {"dropout", dropout, merge<&R::dropout>},
+    only<&R::recompute>(For::training, "recompute", recompute),
+    only<&R::loss>(For::training, "loss", loss),
+    only<&R::dropout>(For::training, "dropout", dropout),
     {"lora", name<&R::lora>, merge<&R::lora>},
     {"dora", name<&R::dora>, merge<&R::dora>},
     {"qlora", name<&R::qlora>, merge<&R::qlora>},
-    {"freeze", name<&R::freeze>, merge<&R::freeze>},
-    {"kv-dtype", name<&R::kv_dtype>, merge<&R::kv_dtype>},
-    {"mtp", flag<&R::mtp>, merge<&R::mtp>},
+    only<&R::freeze>(For::training, "freeze", name<&R::freeze>),
+    only<&R::kv_dtype>(For::inference, "kv-dtype", name<&R::kv_dtype>),
+    {"mtp", flag<&R::mtp>, merge<&R::mtp>, For::training, [](const R& run) { return run.mtp; },
+     [](R& run) { run.mtp = false; }},
     {"expandable-segments", flag<&R::expandable_segments>, merge<&R::expandable_segments>},
-    {"attention-flops", name<&R::attention_flops>, merge<&R::attention_flops>},
-    {"mfu", mfu, merge<&R::mfu>},
-    {"price", price, merge<&R::price>},
+    {"attention-flops", attention_flops, merge<&R::attention_flops>},
+    only<&R::mfu>(For::training, "mfu", mfu),
+    only<&R::price>(For::training, "price", price),
     {"require-fit", flag<&R::require_fit>, merge<&R::require_fit>},
     {"as", name<&R::as_family>, merge<&R::as_family>},
 };
@@ -210,6 +253,20 @@ std::optional<std::string> as_text(const Value& value) {
 RunOptions RunOptions::overridden_by(const RunOptions& other) const {
   RunOptions result = *this;
   for (const Row& row : rows) row.merge(result, other);
+  return result;
+}
+
+std::vector<std::string> RunOptions::meaningless_in(const std::string& asked_mode) const {
+  std::vector<std::string> names;
+  for (const Row& row : rows)
+    if (!belongs_to(row, asked_mode) && row.given(*this)) names.emplace_back(row.name);
+  return names;
+}
+
+RunOptions RunOptions::meaningful_in(const std::string& asked_mode) const {
+  RunOptions result = *this;
+  for (const Row& row : rows)
+    if (!belongs_to(row, asked_mode)) row.leave_out(result);
   return result;
 }
 

@@ -40,6 +40,10 @@ struct RunOptions {
 
   // `other` wins where it says something.
   RunOptions overridden_by(const RunOptions& other) const;
+
+  // The options given that mean nothing in the mode ("optimizer" for "infer"), and the others without them.
+  std::vector<std::string> meaningless_in(const std::string& asked_mode) const;
+  RunOptions meaningful_in(const std::string& asked_mode) const;
 };
 
 // One option as text, as on the command line: {"batch", "4"}. A flag has the value "true" (or "").

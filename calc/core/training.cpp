@@ -1,7 +1,10 @@
 #include "core/training.hpp"
 
+#include <cmath>
+
 #include "core/passes/time.hpp"
 #include "core/quantity.hpp"
+#include "core/suggest.hpp"
 
 namespace llmcalc {
 namespace {
@@ -91,6 +94,15 @@ void add_time(Report& report, const Resolved& resolved, const Device& device, co
   }
   if (time.step) {
     time.hfu = share_of_peak(report.flops->hardware, *time.step, report);
+    constexpr double rounding = 1e-9;
+    if (time.hfu > 1 + rounding)
+      throw Error(Exit::bad_input,
+                  "--mfu " + format_percent(time.mfu) + ": the device would execute " + format_percent(time.hfu) +
+                      " of its peak, for what is executed beside the model's FLOPs",
+                  "at most --mfu " + format_fixed(std::floor(1000 * time.mfu / time.hfu) / 10, 1) + "% with this job");
+    if (time.hfu < time.mfu * (1 - rounding))
+      report.scope.push_back("the MFU is above the HFU: " + in_quotes(run.attention_flops) +
+                             " counts work that is not executed, such as the masked scores a fused kernel skips");
     const Count tokens = tokens_in_step(run);
     time.tokens_per_second = static_cast<double>(tokens) / time.step->value();
     if (run.tokens) {

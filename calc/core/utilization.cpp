@@ -9,6 +9,7 @@
 #include "core/passes/inference.hpp"
 #include "core/passes/time.hpp"
 #include "core/quantity.hpp"
+#include "core/suggest.hpp"
 #include "core/training.hpp"
 
 namespace llmcalc {
@@ -79,23 +80,35 @@ void take_observation(UtilizationReport& report, const Observed& observed, bool 
     report.days = static_cast<double>(*report.run.tokens) / report.tokens_per_second / seconds_per_day;
 }
 
-// Above 100 %: which single mistake would explain it.
-[[noreturn]] void refuse(const UtilizationReport& report, const Device& device) {
+// The peak with 2:4 sparsity, for devices whose units have it: as the profile states it, else twice the dense one.
+std::optional<FlopsPerSecond> sparse_peak(const UtilizationReport& report, const Device& device) {
+  const auto stated = device.peak.find(report.peak_key + "_sparse");
+  if (stated != device.peak.end()) return stated->second;
+  if (report.peak_key != "bf16" && report.peak_key != "fp16" && report.peak_key != "tf32") return std::nullopt;
+  constexpr double first_capability = 8.0;  // NVIDIA A100 whitepaper: the third generation of tensor cores
+  const std::string rate_class = device.units ? device.units->rate_class : "";
+  // AMD CDNA 3 whitepaper: 2:4 sparsity in the matrix cores, new with MI300.
+  const bool has_it =
+      device.compute_capability.value_or(0) >= first_capability || rate_class == "CDNA3" || rate_class == "CDNA4";
+  return has_it ? std::optional(report.peak * 2) : std::nullopt;
+}
+
+// Above 100 %: which single mistake would explain it. `rate` is the MFU, or the HFU where that alone is too high.
+[[noreturn]] void refuse(const UtilizationReport& report, const Device& device, const std::string& what, double rate) {
   std::vector<std::string> causes;
-  const Count enough = static_cast<Count>(std::ceil(report.mfu * static_cast<double>(report.run.gpus)));
+  const Count enough = static_cast<Count>(std::ceil(rate * static_cast<double>(report.run.gpus)));
   causes.push_back("tokens per second are of all devices together: with --gpus " + std::to_string(enough) + " it is " +
-                   format_percent(report.mfu * static_cast<double>(report.run.gpus) / static_cast<double>(enough)));
-  for (const auto& [key, rate] : device.peak) {
-    const double other = report.mfu * (report.peak / rate);
-    if (rate > report.peak * (1 + notable) && other <= 1 &&
+                   format_percent(rate * static_cast<double>(report.run.gpus) / static_cast<double>(enough)));
+  for (const auto& [key, peak] : device.peak) {
+    const double other = rate * (report.peak / peak);
+    if (peak > report.peak * (1 + notable) && other <= 1 &&
         (key == "bf16" || key == "fp16" || key == "fp8" || key == "tf32"))
       causes.push_back("under the " + key + " peak it is " + format_percent(other) + ": see --precision");
   }
   causes.push_back("or the step holds fewer tokens than --batch, --seq and --accumulate say, or the device is another");
   std::string hint;
   for (const std::string& cause : causes) hint += (hint.empty() ? "" : "; ") + cause;
-  throw Error(Exit::bad_input, "an MFU of " + format_percent(report.mfu) + " is more than " + device.name + " can do",
-              hint);
+  throw Error(Exit::bad_input, what + " of " + format_percent(rate) + " is more than " + device.name + " can do", hint);
 }
 
 void add_others(UtilizationReport& report, const Work& work, const Device& device) {
@@ -105,13 +118,18 @@ void add_others(UtilizationReport& report, const Work& work, const Device& devic
   };
   for (const OtherAnswer& one : work.by_convention) report.others.push_back({one.name, share(one.mfu), one.why});
   if (report.hfu) {
-    std::string why = "what is executed: recomputation, and attention's backward pass in fused kernels";
+    std::string why = *report.hfu < report.mfu * (1 - notable)
+                          ? "what is executed: fused kernels skip the masked scores that " +
+                                in_quotes(report.run.attention_flops) + " counts"
+                          : "what is executed: recomputation, and attention's backward pass in fused kernels";
     if (report.days && *report.hfu > report.mfu * (1 + notable))
       why += "; taken for an MFU it promises " + format_significant(*report.days * report.mfu / *report.hfu, 3) +
              " days instead of " + format_significant(*report.days, 3);
     report.others.push_back({"hardware FLOPs (HFU)", *report.hfu, why});
   }
-  report.others.push_back({"sparse peak", report.mfu / 2, "under the peak with 2:4 sparsity, twice the dense one"});
+  if (const std::optional<FlopsPerSecond> sparse = sparse_peak(report, device))
+    report.others.push_back({"sparse peak", report.mfu * (report.peak / *sparse),
+                             "under the peak with 2:4 sparsity, " + format_rate(*sparse)});
   if (report.run.gpus > 1)
     report.others.push_back({"one device", report.mfu * devices, "the rate of all devices under the peak of one"});
   for (const auto& [key, rate] : device.peak) {
@@ -134,10 +152,9 @@ void add_breakdown(UtilizationReport& report, const ModelSource& source, const R
   report.kernels = time.kernels;
   report.host_at_worst = time.host_at_worst;
   report.rates = rates.source;
-  const double whole = std::max(report.step->value(), time.expected.value());
-  for (const auto& [name, seconds] : time.parts) report.filled.emplace_back(name, seconds.value() / whole);
-  const double waiting = 1 - time.expected.value() / whole;
-  if (waiting > 0) report.filled.emplace_back("waiting", waiting);
+  if (*report.step < time.expected) return;  // what was predicted did not happen: its shares would be invented
+  for (const auto& [name, seconds] : time.parts) report.filled.emplace_back(name, seconds / *report.step);
+  report.filled.emplace_back("waiting", 1 - time.expected / *report.step);
 }
 
 Report planned(const ModelSource& model, const Device& device, const RunOptions& options) {
@@ -181,8 +198,9 @@ UtilizationReport utilization(const ModelSource& source, const Device& device, c
   const Work work = work_of(source, resolved, step ? &*step : nullptr);
   report.model_rate = FlopsPerSecond(work.model * report.tokens_per_second / static_cast<double>(report.run.gpus));
   report.mfu = report.model_rate / report.peak;
-  if (report.mfu > 1) refuse(report, device);
+  if (report.mfu > 1) refuse(report, device, "an MFU", report.mfu);
   if (work.hardware > 0) report.hfu = report.mfu * work.hardware / work.model;
+  if (report.hfu.value_or(0) > 1) refuse(report, device, "an HFU", *report.hfu);
   report.verdict =
       resolved.plan.infers ? "of the forward pass over whole sequences, as a prompt is read" : mfu_in_words(report.mfu);
   add_others(report, work, device);

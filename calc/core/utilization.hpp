@@ -40,7 +40,7 @@ struct UtilizationReport {
   FlopsPerSecond model_rate;  // of one device
   std::vector<OtherAnswer> others;
   // Shares of the step, of a traced model: what its parts could have filled at the rates programs reach, and "waiting",
-  // which is the rest. They add up to 1; without "waiting" when the step is faster than expected.
+  // which is the rest. They add up to 1. Empty when the step is faster than expected: then nobody knows.
   std::vector<std::pair<std::string, double>> filled;
   std::optional<double> expected_mfu;  // what llmcalc would predict for the job
   std::optional<Seconds> expected_step;

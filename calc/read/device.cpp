@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "core/fields.hpp"
+#include "core/peaks.hpp"
 #include "core/quantity.hpp"
 #include "core/suggest.hpp"
 #include "core/validate.hpp"
 #include "read/measured.hpp"
+#include "read/profile_fields.hpp"
 #include "read/schema.hpp"
 
 namespace llmcalc {
@@ -35,55 +37,6 @@ bool is_peak(std::string name) {
     name.resize(name.size() - sparse.size());
   }
   return std::find(peak_names().begin(), peak_names().end(), name) != peak_names().end();
-}
-
-// A number with its unit; must be greater than zero. Nothing when the key is absent or after an error.
-template <class T>
-std::optional<T> quantity(Fields& fields, const char* key, Parsed<T> (*parse)(std::string_view)) {
-  const Value* value = fields.raw(key);
-  if (!value) return std::nullopt;
-  const bool scalar =
-      value->kind == Value::Kind::text || value->kind == Value::Kind::integer || value->kind == Value::Kind::real;
-  Parsed<T> parsed;
-  if (scalar) parsed = parse(value->text);
-  if (!scalar) parsed.message = "must be a number with its unit";
-  if (!parsed) {
-    fields.error(key, std::move(parsed.message), std::move(parsed.hint));
-    return std::nullopt;
-  }
-  if (!(T(0) < *parsed)) {
-    fields.error(key, "must be greater than zero");
-    return std::nullopt;
-  }
-  return *parsed;
-}
-
-// The map under `key`, or an empty one.
-const Value& map_under(Fields& fields, const char* key, bool required = false) {
-  static const Value empty = [] {
-    Value value;
-    value.kind = Value::Kind::map;
-    return value;
-  }();
-  const Value* value = fields.raw(key);
-  if (!value) {
-    if (required) fields.error(key, "is required and missing");
-    return empty;
-  }
-  if (value->kind == Value::Kind::map) return *value;
-  fields.error(key, "must be a map of keys and values");
-  return empty;
-}
-
-std::map<std::string, std::string> texts_under(Fields& fields, const char* key, Diagnostics& diagnostics) {
-  std::map<std::string, std::string> result;
-  for (const Entry& entry : map_under(fields, key).map) {
-    if (entry.value.kind == Value::Kind::list || entry.value.kind == Value::Kind::map || entry.value.text.empty()) {
-      diagnostics.error(entry.value.place, "must be text");
-    }
-    result[entry.key] = entry.value.text;
-  }
-  return result;
 }
 
 void read_units(const Value& map, Device& device, Diagnostics& diagnostics) {
@@ -157,6 +110,20 @@ void read_price(const Value& map, Device& device, Diagnostics& diagnostics) {
   report_unread(fields, true, diagnostics);
 }
 
+// Where the key of a place stands in the file: "memory.visible" at its line and column.
+Place located(const Place& place, const Value& root) {
+  const Value* value = &root;
+  for (std::size_t begin = 0; begin <= place.key.size() && value != nullptr;) {
+    const std::size_t end = std::min(place.key.find('.', begin), place.key.size());
+    value = value->find(place.key.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (value == nullptr) return place;
+  Place found = value->place;
+  found.key = place.key;
+  return found;
+}
+
 void check_sources(const Device& device, const Fields& fields, Purpose purpose, Diagnostics& diagnostics) {
   if (!device.measured.empty()) return;  // measuring is the source
   std::vector<std::string> missing;
@@ -194,10 +161,20 @@ Device read_device(const Value& root, const std::string& source, Diagnostics& di
   if (fields.has("price")) read_price(map_under(fields, "price"), device, diagnostics);
   device.sources = texts_under(fields, "sources", diagnostics);
   if (measured) read_measured(map_under(fields, "measured"), device, diagnostics);
-  check_sources(device, fields, purpose, diagnostics);
   report_unread(fields, true, diagnostics);
   // After an error some part is missing, and what is said about the whole would mislead.
-  if (!diagnostics.has_errors()) validate_device(device, diagnostics);
+  if (!diagnostics.has_errors()) {
+    Diagnostics of_whole;
+    validate_device(device, of_whole);
+    if (purpose == Purpose::validate) validate_peaks(device, of_whole);
+    for (const Diagnostic& found : of_whole.all()) {
+      if (found.severity == Severity::error)
+        diagnostics.error(located(found.place, root), found.message, found.hint);
+      else
+        diagnostics.warning(located(found.place, root), found.message, found.hint);
+    }
+  }
+  check_sources(device, fields, purpose, diagnostics);
   return device;
 }
 

@@ -8,6 +8,14 @@ namespace {
 // "llmcalc.model" of "llmcalc.model/1".
 std::string_view kind_of(std::string_view schema) { return schema.substr(0, schema.find('/')); }
 
+// "a model"; "" for a schema that is not known.
+std::string in_words(std::string_view schema) {
+  return schema == model_schema    ? "a model"
+         : schema == device_schema ? "a device"
+         : schema == node_schema   ? "a node"
+                                   : "";
+}
+
 }  // namespace
 
 std::string schema_of(const Value& root) {
@@ -26,15 +34,16 @@ void check_schema(const Value& root, std::string_view wanted, Diagnostics& diagn
   }
   const std::string found = schema_of(root);
   if (found == wanted) return;
-  if (found == model_schema || found == device_schema) {
-    const char* is = found == model_schema ? "a model" : "a device";
-    const char* due = wanted == model_schema ? "a model" : "a device";
-    diagnostics.error(schema->place, std::string("this is ") + is + "; " + due + " is needed here");
+  const std::string is = in_words(found);
+  if (!is.empty()) {
+    diagnostics.error(schema->place, "this is " + is + "; " + in_words(wanted) + " is needed here",
+                      found == node_schema ? "name its `device:`, and its `count:` with --gpus" : "");
   } else if (kind_of(found) == kind_of(wanted) && found.size() != kind_of(found).size()) {
     diagnostics.error(schema->place, in_quotes(found) + " is a version this program does not know", "it reads " + line);
   } else {
-    diagnostics.error(schema->place, "must be " + std::string(wanted) + ", not " + in_quotes(schema->text),
-                      did_you_mean(found, {std::string(model_schema), std::string(device_schema)}));
+    diagnostics.error(
+        schema->place, "must be " + std::string(wanted) + ", not " + in_quotes(schema->text),
+        did_you_mean(found, {std::string(model_schema), std::string(device_schema), std::string(node_schema)}));
   }
 }
 

@@ -11,6 +11,7 @@ namespace llmcalc {
 
 inline constexpr std::string_view model_schema = "llmcalc.model/1";
 inline constexpr std::string_view device_schema = "llmcalc.device/1";
+inline constexpr std::string_view node_schema = "llmcalc.node/1";
 
 // What the document says it is; "" when it does not.
 std::string schema_of(const Value& root);

@@ -39,7 +39,7 @@ Table check_table(const CheckReport& report) {
   return table;
 }
 
-std::string check_text(const CheckReport& report, bool markdown, bool colour) {
+std::string check_text(const CheckReport& report, bool markdown, Style style) {
   Page page;
   page.title(report.model + ": one step on " + report.device + ", predicted and measured");
   page.line(
@@ -55,7 +55,7 @@ std::string check_text(const CheckReport& report, bool markdown, bool colour) {
   page.line("Covered: " + format_percent(report.covered) + " of the step's time was measured: " +
                 format_time(report.measured_step) + ", predicted " + format_time(report.predicted_step) + ".",
             report.covered < least_coverage ? Tone::bad : Tone::plain);
-  return markdown ? page.as_markdown() : page.as_text(colour);
+  return markdown ? page.as_markdown() : page.as_text(style);
 }
 
 }  // namespace llmcalc::report

@@ -11,6 +11,6 @@ namespace llmcalc::report {
 
 Json check_json(const CheckReport& report);
 Table check_table(const CheckReport& report);
-std::string check_text(const CheckReport& report, bool markdown, bool colour);
+std::string check_text(const CheckReport& report, bool markdown, Style style);
 
 }  // namespace llmcalc::report

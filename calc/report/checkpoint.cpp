@@ -235,11 +235,13 @@ Json checkpoint_json(const Checkpoint& checkpoint, const CheckpointMatch& match,
 }
 
 std::string checkpoint_text(const Checkpoint& checkpoint, const CheckpointMatch& match, bool compared, bool markdown,
-                            bool colour) {
-  const auto table = [&](const Table& t) { return markdown ? markdown_table(t) : text_table(t, colour); };
+                            Style style) {
+  const auto table = [&](const Table& t) {
+    return markdown ? markdown_table(t) : text_table(t, style.colour, style.width);
+  };
   const std::string title = checkpoint.files.size() == 1 ? checkpoint.files.front()
                                                          : checkpoint.files.front() + " to " + checkpoint.files.back();
-  std::string out = markdown ? "## " + printable(title) + "\n\n```\n" : bold(printable(title), colour) + "\n";
+  std::string out = markdown ? "## " + printable(title) + "\n\n```\n" : bold(printable(title), style.colour) + "\n";
   size_lines(out, checkpoint, match, compared);
   if (markdown) out += "```\n";
   out += "\n" + table(types_table(match));

@@ -12,7 +12,7 @@ namespace llmcalc::report {
 // `compared`: there is a count to compare with; else sizes and types alone are shown.
 Json checkpoint_json(const Checkpoint& checkpoint, const CheckpointMatch& match, bool compared);
 std::string checkpoint_text(const Checkpoint& checkpoint, const CheckpointMatch& match, bool compared, bool markdown,
-                            bool colour);
+                            Style style);
 
 // Every tensor of the files; those that differ in the numbers of layers and experts alone are one row.
 Table stored_table(const Checkpoint& checkpoint);

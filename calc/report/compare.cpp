@@ -110,6 +110,22 @@ Page compare_page(const std::vector<Compared>& rows) {
   return page;
 }
 
+void explain_compare(const std::vector<Compared>& rows, Page& page) {
+  page.heading("Explained");
+  page.line("step, MFU: as `llmcalc estimate --explain` shows for one device");
+  page.line(
+      "tokens/s = tokens of a step / its time; tokens/$ = tokens/s · 3,600 / (dollars per device-hour · devices); "
+      "tokens/J = tokens/s / (power limit · devices)");
+  for (const Compared& row : rows) {
+    if (!row.tokens_per_dollar()) continue;
+    page.line("  " + row.device->name + ": " +
+              format_count(static_cast<Int128>(std::llround(row.tokens_per_second()))) + " · 3,600 / (" +
+              format_dollars(*row.usd_per_hour) + " · " + format_count(row.report.run.gpus) +
+              ") = " + format_count(static_cast<Int128>(std::llround(*row.tokens_per_dollar()))) + " tokens/$");
+  }
+  page.line("source of power and price: each device's profile", Tone::faint);
+}
+
 Json compare_json(const std::vector<Compared>& rows) {
   Json json = Json::object().set("schema", "llmcalc.compare/1");
   if (!rows.empty()) json.set("model", rows.front().report.model.name);

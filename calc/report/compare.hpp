@@ -29,6 +29,7 @@ std::vector<std::string> sort_names();
 
 Table compare_table(const std::vector<Compared>& rows);
 Page compare_page(const std::vector<Compared>& rows);
+void explain_compare(const std::vector<Compared>& rows, Page& page);  // what --explain adds
 Json compare_json(const std::vector<Compared>& rows);
 
 }  // namespace llmcalc::report

@@ -9,7 +9,7 @@ namespace llmcalc::report {
 
 Json estimate_json(const Report& report);
 
-Page estimate_page(const Report& report);
+Page estimate_page(const Report& report, std::size_t width = kReportWidth);
 
 // What --explain adds below the page: every number with its formula, the values put in and its source.
 void explain_estimate(const Report& report, Page& page);

@@ -6,23 +6,13 @@
 #include <tuple>
 
 #include "core/quantity.hpp"
-#include "core/rules.hpp"
 #include "report/estimate.hpp"
 #include "report/estimate_reasons.hpp"
+#include "report/formulas.hpp"
 
 namespace llmcalc::report {
 
 namespace {
-
-using Values = std::vector<std::pair<std::string_view, Number>>;
-
-// "what: C = 6 · N · D", below it the same with the values and the result, and where the formula comes from.
-void explain(Page& page, const std::string& what, std::string_view rule, const Values& values) {
-  const Explanation explanation = explain_rule(rule, values);
-  page.line(what + ": " + explanation.symbolic);
-  page.line("  = " + explanation.substituted + " = " + explanation.result);
-  page.line("  source: " + explanation.source, Tone::faint);
-}
 
 void explain_parameters(const Report& report, Page& page) {
   const ParameterCounts& counts = report.parameters;
@@ -38,7 +28,7 @@ void explain_flops(const Report& report, Page& page) {
   const bool inference = report.run.mode == "infer";
   const Count n = report.mixture_of_experts ? report.parameters.active : report.parameters.total;
   page.heading("FLOPs of a step, explained");
-  explain(page, "rule of thumb", inference ? "2nd" : "6nd", {{"parameters", n}, {"tokens", tokens}});
+  add_formula(page, "rule of thumb", inference ? "2nd" : "6nd", {{"parameters", n}, {"tokens", tokens}});
   if (!report.flops) return;
   const FlopsReport& flops = *report.flops;
   page.line(
@@ -86,7 +76,7 @@ Table kept_table(const MemoryReport& memory) {
 
 void explain_memory(const Report& report, Page& page) {
   page.heading("Memory, explained");
-  explain(page, "rule of thumb", "16n", {{"parameters", report.parameters.total}});
+  add_formula(page, "rule of thumb", "16n", {{"parameters", report.parameters.total}});
   std::string recipe =
       "this recipe: " + report.run.precision + " with " + report.run.optimizer + " keeps " +
       (report.rule_bytes_per_parameter ? format_each(*report.rule_bytes_per_parameter) + " B per parameter"
@@ -110,25 +100,47 @@ void explain_memory(const Report& report, Page& page) {
   page.table(kept_table(report.memory));
 }
 
+// The step from its operations: each at the rate that programs reach, and the launches.
+void explain_predicted(const Report& report, Page& page) {
+  const TimeReport& time = *report.time;
+  if (report.run.mode != "infer") {
+    const Flops flops = Flops(report.rule_6nd_per_token) * tokens_per_step(report.run);
+    add_formula(page, "rule of thumb", "training_time",
+                {{"flops", flops.value()},
+                 {"devices", report.device->count},
+                 {"peak", report.device->peak.value()},
+                 {"mfu", Number::as_written(kUsualMfu)}});
+  }
+  std::string sum;
+  for (const auto& [name, seconds] : time.parts) sum += (sum.empty() ? "" : " + ") + name + " " + format_time(seconds);
+  page.line(
+      "one step: the sum over its operations of max(FLOPs / (peak · share reached · share of the shape), bytes / "
+      "(bandwidth · share reached)), and " +
+      format_count(time.kernels) + " launches: " + sum + " = " + format_time(*time.step));
+  page.line("  shares reached: " + time.rates, Tone::faint);
+  if (time.lower_bound_step)
+    page.line("no less than: the sum of max(FLOPs / peak, bytes / bandwidth) = " + format_time(*time.lower_bound_step));
+}
+
 void explain_time(const Report& report, Page& page) {
   if (!report.time || !report.device) return;
   const TimeReport& time = *report.time;
   page.heading("Time and cost, explained");
-  const Values rate = {{"devices", report.device->count}, {"peak", report.device->peak.value()}, {"mfu", time.mfu}};
+  const RuleNumbers rate = {
+      {"devices", report.device->count}, {"peak", report.device->peak.value()}, {"mfu", time.mfu}};
   const auto with_flops = [&](const Number& flops) {
-    Values values = rate;
+    RuleNumbers values = rate;
     values.emplace_back("flops", flops);
     return values;
   };
   if (time.step && report.flops && time.basis == "mfu") {
-    explain(page, "one step", "training_time", with_flops(report.flops->model.value()));
+    add_formula(page, "one step", "training_time", with_flops(report.flops->model.value()));
   } else if (time.step) {
-    page.line("one step: the sum over its operations of max(FLOPs / peak, bytes / bandwidth) = " +
-              format_time(*time.step));
+    explain_predicted(report, page);
   }
   if (time.training && !time.step && report.run.tokens) {
-    explain(page, "training", "training_time",
-            with_flops((Flops(report.rule_6nd_per_token) * *report.run.tokens).value()));
+    add_formula(page, "training", "training_time",
+                with_flops((Flops(report.rule_6nd_per_token) * *report.run.tokens).value()));
   } else if (time.training && time.steps && time.step) {
     page.line("training: " + format_count(*time.steps) + " steps of " + format_time(*time.step) + " = " +
               format_time(*time.training));
@@ -138,10 +150,10 @@ void explain_time(const Report& report, Page& page) {
   if (report.cost && report.cost->usd && time.training && report.cost->device_hours > 0) {
     constexpr double kSecondsPerHour = 3600;
     const double per_hour = *report.cost->usd / report.cost->device_hours;
-    explain(page, "cost", "cost",
-            {{"time", time.training->value()},
-             {"devices", report.device->count},
-             {"usd_per_hour", per_hour / kSecondsPerHour}});
+    add_formula(page, "cost", "cost",
+                {{"time", time.training->value()},
+                 {"devices", report.device->count},
+                 {"usd_per_hour", per_hour / kSecondsPerHour}});
   }
 }
 

@@ -13,10 +13,10 @@ namespace llmcalc::report {
 
 namespace {
 
-constexpr std::size_t kBarWidth = 48;
-constexpr double kSmallPart = 0.001;     // of a peak: smaller ones are summed up
-constexpr std::size_t kMostAdvice = 3;   // the cheapest ones; JSON has them all
-constexpr std::size_t kMostAssumed = 8;  // keys of the model's profile that are named
+constexpr std::size_t kBarWidth = 48, kLeastBar = 8;  // of a page of the usual width; it follows the width
+constexpr double kSmallPart = 0.001;                  // of a peak: smaller ones are summed up
+constexpr std::size_t kMostAdvice = 3;                // the cheapest ones; JSON has them all
+constexpr std::size_t kMostAssumed = 8;               // keys of the model's profile that are named
 
 std::string counted(Count n, const std::string& what) { return format_count(n) + " " + what + (n == 1 ? "" : "s"); }
 
@@ -60,10 +60,11 @@ void add_job(const Report& report, Page& page) {
   std::string line = "Job: ";
   for (std::size_t i = 0; i < words.size(); ++i) line += (i == 0 ? "" : "; ") + words[i];
   page.line(line, Tone::plain, 5);
+  std::string assumed;
   if (!run.assumed.empty()) {
     std::vector<std::string> names;  // the values stand in the line above
     for (const std::string& option : run.assumed) names.push_back(option.substr(0, option.find(' ')));
-    page.line("Not given, so the defaults: " + join(names), Tone::faint, 5);
+    assumed = "Not given, so the defaults: " + join(names);
   }
   if (!report.model.assumed.empty()) {
     const std::size_t shown = std::min(report.model.assumed.size(), kMostAssumed);
@@ -71,8 +72,9 @@ void add_job(const Report& report, Page& page) {
                                   report.model.assumed.begin() + static_cast<std::ptrdiff_t>(shown));
     if (shown < report.model.assumed.size())
       keys.push_back(std::to_string(report.model.assumed.size() - shown) + " more");
-    page.line("Not in the profile, so the library's: " + join(keys), Tone::faint, 5);
+    assumed += (assumed.empty() ? "" : ". ") + std::string("Not in the profile, so the library's: ") + join(keys);
   }
+  if (!assumed.empty()) page.line(assumed, Tone::faint, 5);
 }
 
 std::string part_words(Part part) {
@@ -108,14 +110,16 @@ std::string phase_parts(PhaseReport phase) {
   return "At the peak, in " + std::string(name_of(phase.phase)) + ": " + join(parts);
 }
 
-void add_phases(const Report& report, Page& page) {
+void add_phases(const Report& report, std::size_t width, Page& page) {
   const MemoryReport& memory = report.memory;
   const Bytes scale = report.fit ? report.fit->capacity : memory.peak;
+  const std::size_t narrower = kReportWidth - std::min(width, kReportWidth);
+  const std::size_t cells = std::max(kLeastBar, kBarWidth - std::min(narrower, kBarWidth));
   Table table{{{"phase"}, {"peak", Align::right}, {"", Align::left}, {"of it", Align::right}}, {}};
   for (const PhaseReport& phase : memory.phases) {
     const double share = scale > Bytes() ? phase.peak.as_double() / scale.as_double() : 0;
-    table.rows.push_back({std::string(name_of(phase.phase)), format_gib(phase.peak), bar(share, kBarWidth) + "|",
-                          format_percent(share)});
+    table.rows.push_back(
+        {std::string(name_of(phase.phase)), format_gib(phase.peak), bar(share, cells) + "|", format_percent(share)});
   }
   page.heading(report.fit ? "Memory on one device, by phase; the bar's end is the " + format_both(scale) +
                                 " that the driver shows"
@@ -158,12 +162,13 @@ void add_verdict(const Report& report, Page& page) {
   const FitReport& fit = *report.fit;
   const MemoryReport& memory = report.memory;
   if (memory.device_total) {
-    std::string total = fit.verdict == Verdict::no ? "The driver would show " : "The driver will show ";
-    total += format_both(*memory.device_total);
+    const bool holds = *memory.device_total <= fit.capacity;
+    std::string total =
+        (holds ? "The driver will show " : "The driver would show ") + format_both(*memory.device_total);
     if (memory.reserved && memory.framework) {
-      total += ": the allocator's pool " + format_gib(*memory.reserved) + ", context and workspaces " +
-               format_gib(*memory.framework);
+      total += ": pool " + format_gib(*memory.reserved) + ", context and workspaces " + format_gib(*memory.framework);
     }
+    if (!holds && fit.verdict != Verdict::no) total += "; before that, the allocator gives back what it only keeps";
     page.line(total, Tone::plain, 2);
   }
   const Bytes distance(std::abs(fit.headroom));
@@ -189,10 +194,16 @@ void add_verdict(const Report& report, Page& page) {
   }
 }
 
+// Hours and kWh: whole where there are many, so many digits that a price times them gives what stands beside them.
+std::string amount(double value) {
+  constexpr double many = 1000;
+  return value < many ? format_significant(value, 4) : format_count(static_cast<Int128>(std::llround(value)));
+}
+
 std::string basis_words(const std::string& basis) {
   if (basis == "mfu") return "from the MFU given";
   if (basis == "measured") return "from measured rates";
-  return "from the roofline of its operations";
+  return "from the roofline";
 }
 
 void add_time(const Report& report, Page& page) {
@@ -221,13 +232,13 @@ void add_time(const Report& report, Page& page) {
     page.line("Of it " + join(parts) + " (" + counted(time.kernels, "kernel") + ")", Tone::plain, 2);
   }
   if (time.training && report.run.tokens) {
-    std::string training = format_short_count(*report.run.tokens) + " tokens take " + format_time(*time.training);
+    std::string training = format_short_count(*report.run.tokens) +
+                           (*report.run.tokens == 1 ? " token takes " : " tokens take ") + format_time(*time.training);
     if (time.steps) training += " in " + counted(*time.steps, "step");
     if (report.cost) {
-      training += "; " + format_count(static_cast<Int128>(std::llround(report.cost->device_hours))) + " device-hours";
+      training += "; " + amount(report.cost->device_hours) + " device-hours";
       if (report.cost->usd) training += ", " + format_dollars(*report.cost->usd);
-      if (report.cost->energy_kwh)
-        training += ", " + format_count(static_cast<Int128>(std::llround(*report.cost->energy_kwh))) + " kWh";
+      if (report.cost->energy_kwh) training += ", " + amount(*report.cost->energy_kwh) + " kWh";
     }
     page.line(training, Tone::plain, 2);
   }
@@ -245,7 +256,7 @@ void add_time(const Report& report, Page& page) {
 
 }  // namespace
 
-Page estimate_page(const Report& report) {
+Page estimate_page(const Report& report, std::size_t width) {
   Page page;
   add_title(report, page);
   add_job(report, page);
@@ -254,7 +265,7 @@ Page estimate_page(const Report& report) {
   if (report.memory.phases.empty()) {
     add_sizes(report, page);
   } else {
-    add_phases(report, page);
+    add_phases(report, width, page);
   }
   if (report.fit) add_verdict(report, page);
   if (report.time) add_time(report, page);

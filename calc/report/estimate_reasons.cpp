@@ -34,11 +34,21 @@ Count rule_parameters(const Report& report) {
   return report.mixture_of_experts ? report.parameters.active : report.parameters.total;
 }
 
-// The size in a model's name: "8B" of "Llama 3 8B", "1.5B" of "Qwen2.5-1.5B"; none of "8x7B", which is a product.
-std::optional<std::string> size_in_name(const std::string& name) {
-  std::optional<std::string> found;
+// The sizes in a model's name: "8B" of "Llama 3 8B"; "80B", of which "3B" are active, of "Qwen3-Next 80B-A3B"; none of
+// "8x7B", which is a product.
+struct NamedSize {
+  std::optional<Count> total, active;
+  std::string total_text, active_text;
+};
+
+NamedSize size_in_name(const std::string& name, bool mixture_of_experts) {
+  NamedSize found;
+  const auto take = [](std::optional<Count>& size, std::string& text, Count count, const std::string& number) {
+    size = count;
+    text = number;
+  };
   std::string number;
-  bool product = false;
+  bool product = false, is_active = false;
   for (std::size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];
     if (std::isdigit(static_cast<unsigned char>(c)) != 0 || (c == '.' && !number.empty())) {
@@ -47,34 +57,51 @@ std::optional<std::string> size_in_name(const std::string& name) {
     }
     const bool unit = std::string_view("bBmM").find(c) != std::string_view::npos;
     const bool ends = i + 1 == name.size() || std::isalnum(static_cast<unsigned char>(name[i + 1])) == 0;
-    if (!number.empty() && unit && ends && !product)
-      found = number + static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    if (!number.empty() && unit && ends && !product) {
+      number += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      const Parsed<Count> size = parse_count(number);
+      if (size && is_active) {
+        take(found.active, found.active_text, *size, number);
+      } else if (size && (!found.total || *size > *found.total)) {  // "1B-7B": of a mixture of experts the smaller is
+        if (mixture_of_experts && found.total) take(found.active, found.active_text, *found.total, found.total_text);
+        take(found.total, found.total_text, *size, number);
+      }
+    }
     number.clear();
     product = c == 'x';
+    is_active = (c == 'a' || c == 'A') && (i == 0 || std::isalnum(static_cast<unsigned char>(name[i - 1])) == 0);
   }
   return found;
+}
+
+// "the name: 3B, +9.2 %"
+std::string beside_name(const std::string& named, Count size, Count counted) {
+  const double gap = static_cast<double>(counted) / static_cast<double>(size) - 1;
+  return "the name: " + named + (std::abs(gap) < kNothing ? "" : ", " + signed_percent(gap));
 }
 
 void parameters_row(const Report& report, Table& table) {
   const ParameterCounts& counts = report.parameters;
   std::vector<std::string> reasons;
-  const std::optional<std::string> named = size_in_name(report.model.name);
-  if (named && !report.size_only) {
-    const Parsed<Count> size = parse_count(*named);
-    if (size && *size > 0) {
-      const double gap = static_cast<double>(counts.total) / static_cast<double>(*size) - 1;
-      const char* why = std::abs(gap) < kRounding ? "the name is rounded (" : "the name counts otherwise (";
-      if (std::abs(gap) >= kNothing) reasons.push_back(why + signed_percent(gap) + ")");
-    }
+  const NamedSize named = size_in_name(report.model.name, report.mixture_of_experts);
+  if (named.total.value_or(0) > 0 && !report.size_only) {
+    const double gap = static_cast<double>(counts.total) / static_cast<double>(*named.total) - 1;
+    const char* why = std::abs(gap) < kRounding ? "the name is rounded (" : "the name counts otherwise (";
+    if (std::abs(gap) >= kNothing) reasons.push_back(why + signed_percent(gap) + ")");
   }
-  if (report.mixture_of_experts) reasons.push_back(format_short_count(counts.active) + " of them active per token");
+  if (report.mixture_of_experts) {
+    std::string active = format_short_count(counts.active) + " of them active per token";
+    if (named.active.value_or(0) > 0)
+      active += " (" + beside_name(named.active_text, *named.active, counts.active) + ")";
+    reasons.push_back(std::move(active));
+  }
   if (counts.tied) reasons.push_back("the head shares the token table");
   if (!report.size_only && counts.trainable < counts.total) {
     reasons.push_back(format_short_count(counts.trainable) + " of them trained");
   }
   if (report.size_only) reasons.push_back("the profile gives the size alone");
   table.rows.push_back({"parameters",
-                        named ? *named + ", the name" : kNone,
+                        named.total ? named.total_text + ", the name" : kNone,
                         {format_count(counts.total), counts.total},
                         reasons.empty() ? "counted from the tensors" : joined(reasons)});
 }
@@ -127,7 +154,7 @@ std::string executed(const Report& report) {
   };
   say("recomputation", flops.recompute);
   say("masked pairs too", flops.masked_pairs);
-  say("scores once more in attention's backward", flops.scores_again);
+  say("scores again in attention's backward", flops.scores_again);
   return "the device executes " + format_flops(flops.hardware) + ": " + joined(reasons);
 }
 
@@ -174,8 +201,9 @@ void memory_row(const Report& report, Table& table) {
   const Bytes states = memory.parameters + memory.gradients + memory.master_weights + memory.optimizer_states;
   std::vector<std::string> reasons;
   if (report.parameters.trainable < report.parameters.total && !report.size_only) {
-    reasons.push_back("gradients and states of the " + format_short_count(report.parameters.trainable) +
-                      " trained parameters alone: states " + format_gib(states));
+    reasons.push_back("weights " + format_gib(memory.parameters) + "; gradients and states of the " +
+                      format_short_count(report.parameters.trainable) + " trained parameters alone, " +
+                      format_gib(states - memory.parameters));
   } else if (report.rule_bytes_per_parameter) {
     reasons.push_back(report.run.precision + " with " + report.run.optimizer + " keeps " +
                       format_each(*report.rule_bytes_per_parameter) + " B per parameter, " + format_gib(states));
@@ -195,14 +223,22 @@ void time_row(const Report& report, Table& table) {
   if (!report.time || !report.device || !(report.time->mfu > 0) || !report.time->step || is_inference(report)) {
     return;
   }
-  const Seconds step = *report.time->step;
+  const TimeReport& time = *report.time;
   const Flops flops = Flops(rule_parameters(report)) * flops_per_parameter(report) * tokens_per_step(report.run);
-  const Seconds rule = rule_training_time(flops, report.device->count, report.device->peak, report.time->mfu);
-  const double gap = step / rule - 1;
+  const bool given = time.basis == "mfu";  // then the rule takes that one, too
+  const double mfu = given ? time.mfu : kUsualMfu;
+  const Seconds rule = rule_training_time(flops, report.device->count, report.device->peak, mfu);
+  // step / rule = (model FLOPs / 6ND) x (the rule's MFU / this job's)
+  std::vector<std::string> reasons;
+  if (!given)
+    reasons.push_back("MFU " + format_percent(time.mfu) + " instead of the usual 40 % (" +
+                      signed_percent(mfu / time.mfu - 1) + ")");
+  const double work = report.flops ? report.flops->model.as_double() / flops.as_double() - 1 : 0;
+  if (std::abs(work) >= kNothing) reasons.push_back("the FLOPs (" + signed_percent(work) + ")");
   table.rows.push_back({"time per step",
-                        {"6ND/MFU: " + format_time(rule), rule},
-                        {format_time(step), step},
-                        std::abs(gap) < kNothing ? "they agree" : "as the FLOPs do (" + signed_percent(gap) + ")"});
+                        {(given ? "6ND/MFU: " : "6ND/40 %: ") + format_time(rule), rule},
+                        {format_time(*time.step), *time.step},
+                        reasons.empty() ? "they agree" : joined(reasons)});
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ Table measure_table(const std::vector<MeasuredWorkload>& workloads) {
   return table;
 }
 
-std::string measure_text(const Measured& measured, bool markdown, bool colour) {
+std::string measure_text(const Measured& measured, bool markdown, Style style) {
   Page page;
   page.title(measured.device);
   for (const auto& [name, value] : measured.method) page.line(name + ": " + value, Tone::faint, 2);
@@ -219,7 +219,7 @@ std::string measure_text(const Measured& measured, bool markdown, bool colour) {
     if (names.size() > most_named) words += ", and " + std::to_string(names.size() - most_named) + " more";
     page.line(words, Tone::faint, 2);
   }
-  return markdown ? page.as_markdown() : page.as_text(colour);
+  return markdown ? page.as_markdown() : page.as_text(style);
 }
 
 std::string measured_profile(const Measured& measured) {

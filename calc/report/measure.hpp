@@ -30,7 +30,7 @@ Json measure_json(const Measured& measured);
 
 // One row a workload.
 Table measure_table(const std::vector<MeasuredWorkload>& workloads);
-std::string measure_text(const Measured& measured, bool markdown, bool colour);
+std::string measure_text(const Measured& measured, bool markdown, Style style);
 
 // The same as a profile: llmcalc.device/1 with a `measured:` part.
 std::string measured_profile(const Measured& measured);

@@ -5,6 +5,7 @@
 #include "core/quantity.hpp"
 #include "core/suggest.hpp"
 #include "core/training.hpp"
+#include "report/formulas.hpp"
 
 namespace llmcalc::report {
 
@@ -48,15 +49,18 @@ std::string busy_line(const UtilizationReport& report) {
 
 void add_breakdown(const UtilizationReport& report, Page& page) {
   page.heading("Where the step goes");
-  page.line(busy_line(report), Tone::plain, 2);
-  page.line("Expected of this job: " + format_time(*report.expected_step) + " a step, MFU " +
-                format_percent(*report.expected_mfu) + ".",
-            Tone::plain, 2);
-  if (*report.step < *report.expected_step)
-    page.line(
-        "This run is faster than expected: its kernels beat the rates below, or fewer of them run (fusion, "
-        "compilation).",
-        Tone::plain, 2);
+  if (!report.filled.empty()) page.line(busy_line(report), Tone::plain, 2);
+  // An MFU that no device reaches says nothing about this job.
+  const std::string expected = "Expected of this job: " + format_time(*report.expected_step) + " a step" +
+                               (*report.expected_mfu <= 1 ? ", MFU " + format_percent(*report.expected_mfu) : "");
+  if (report.filled.empty()) {
+    page.line(expected + ". The run's " + format_time(*report.step) +
+                  " are fewer, so what filled them cannot be said: its kernels beat the rates below, fewer of them run "
+                  "(fusion, compilation), or the job is not the one described.",
+              Tone::plain, 2);
+  } else {
+    page.line(expected + ".", Tone::plain, 2);
+  }
   if (report.host_at_worst > *report.step * 0.5)
     page.line("A framework that issues one operation in 14.8 us needs " + format_time(report.host_at_worst) +
                   " for the " + format_count(report.kernels) +
@@ -81,11 +85,13 @@ Json utilization_json(const UtilizationReport& report) {
   for (const OtherAnswer& one : report.others)
     others.push(Json::object().set("name", one.name).set("mfu", one.mfu).set("because", one.why));
   json.set("other_answers", std::move(others));
-  if (report.filled.empty()) return json;
-  Json shares = Json::object();
-  for (const auto& [name, share] : report.filled) shares.set(name, share);
-  return json.set("shares", std::move(shares))
-      .set("expected_step", report.expected_step)
+  if (!report.expected_step) return json;
+  if (!report.filled.empty()) {
+    Json shares = Json::object();
+    for (const auto& [name, share] : report.filled) shares.set(name, share);
+    json.set("shares", std::move(shares));
+  }
+  return json.set("expected_step", report.expected_step)
       .set("expected_mfu", report.expected_mfu)
       .set("kernels", report.kernels)
       .set("rates", report.rates);
@@ -110,8 +116,43 @@ Page utilization_page(const UtilizationReport& report) {
   page.line(rates, Tone::plain, 2);
   page.heading("Where other answers come from");
   page.table(other_answers(report));
-  if (!report.filled.empty()) add_breakdown(report, page);
+  if (report.expected_step) add_breakdown(report, page);
   return page;
+}
+
+void explain_utilization(const UtilizationReport& report, Page& page) {
+  const double devices = static_cast<double>(report.run.gpus);
+  const double achieved = report.model_rate.value() * devices;  // of all devices
+  page.heading("Explained");
+  add_formula(
+      page, "model FLOPs a second", "achieved_rate",
+      {{"flops_per_token", achieved / report.tokens_per_second}, {"tokens_per_second", report.tokens_per_second}});
+  page.line(
+      "  of one token: by " + in_quotes(report.run.attention_flops) + "; `llmcalc estimate --explain` sums them up",
+      Tone::faint);
+  add_formula(page, "MFU", "mfu",
+              {{"achieved", achieved}, {"devices", report.run.gpus}, {"peak", report.peak.value()}});
+  if (report.hfu)
+    page.line("HFU = MFU · executed FLOPs / model FLOPs = " + format_percent(report.mfu) + " · " +
+              format_significant(*report.hfu / report.mfu, 4) + " = " + format_percent(*report.hfu));
+  if (!report.filled.empty())
+    page.line("shares of the step: what each part takes at the rates below / " + format_time(*report.step) +
+              "; waiting is what is left");
+}
+
+void explain_plan(const PlanReport& plan, Page& page) {
+  const Report& job = plan.job;
+  page.heading("Explained");
+  page.line(
+      "tokens a second = tokens of a step / its time; MFU = model FLOPs of a step / (its time · devices · peak) = " +
+      format_percent(job.time->mfu));
+  if (plan.tokens)
+    page.line("tokens = dollars / (devices · dollars per hour) · 3,600 s · tokens a second = " +
+              format_dollars(*plan.dollars) + " / ... · " + rounded(plan.tokens_per_second) + " = " +
+              format_short_count(static_cast<Int128>(*plan.tokens)));
+  if (plan.devices)
+    page.line("devices = the least whose whole steps are through within the days: " +
+              format_significant(*plan.days, 4) + " days with " + format_count(*plan.devices));
 }
 
 Json plan_json(const PlanReport& plan) {
@@ -128,7 +169,13 @@ Json plan_json(const PlanReport& plan) {
   json.set("step", job.time->step).set("days", plan.days);
   Json answer = Json::object();
   if (plan.tokens) answer.set("tokens", static_cast<Int128>(*plan.tokens));
-  return json.set("plan", answer.set("usd", plan.dollars).set("devices", plan.devices)).set("basis", job.time->basis);
+  json.set("plan", answer.set("usd", plan.dollars).set("devices", plan.devices)).set("basis", job.time->basis);
+  if (plan.devices && job.cost)
+    json.set("cost", Json::object()
+                         .set("device_hours", job.cost->device_hours)
+                         .set("usd", job.cost->usd)
+                         .set("energy_kwh", job.cost->energy_kwh));
+  return json;
 }
 
 Page plan_page(const PlanReport& plan) {

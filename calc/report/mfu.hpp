@@ -9,8 +9,10 @@ namespace llmcalc::report {
 
 Json utilization_json(const UtilizationReport& report);
 Page utilization_page(const UtilizationReport& report);
+void explain_utilization(const UtilizationReport& report, Page& page);  // what --explain adds
 
 Json plan_json(const PlanReport& plan);
 Page plan_page(const PlanReport& plan);
+void explain_plan(const PlanReport& plan, Page& page);
 
 }  // namespace llmcalc::report

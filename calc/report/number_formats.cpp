@@ -33,7 +33,10 @@ std::string rounded(double value) {
   return {digits.data(), end.ptr};
 }
 
-Cell number(const std::optional<double>& value) { return value ? Cell(rounded(*value), *value) : Cell(""); }
+// Empty for what there is not, and for what no double holds.
+Cell number(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Cell(rounded(*value), *value) : Cell("");
+}
 
 std::string fields(const Format& f) {
   if (f.family == Family::codebook) return "16 values";
@@ -153,14 +156,13 @@ Table stored_table(const FormatList& formats, const AskedValue& value) {
     const std::optional<double> relative = relative_error(s, value);
     std::string bits = hex(*f, s.pattern);
     if (s.scale) bits += " · " + shortest(s.scale->as_double());
-    table.rows.push_back(
-        {f->name, stored_text(s), bits, s.error ? number(*s.error) : Cell(""), number(relative), outcome_text(s)});
+    table.rows.push_back({f->name, stored_text(s), bits, number(s.error), number(relative), outcome_text(s)});
   }
   return table;
 }
 
 std::string formats_text(const FormatList& formats, const std::optional<AskedValue>& value, bool explain, bool markdown,
-                         bool colour) {
+                         Style style) {
   Page page;
   if (value) {
     page.title(value->text + " as each format stores it");
@@ -195,7 +197,7 @@ std::string formats_text(const FormatList& formats, const std::optional<AskedVal
                   std::to_string(f->block) + " elements = " + bits_text(f->bits_per_value()));
     }
   }
-  return markdown ? page.as_markdown() : page.as_text(colour);
+  return markdown ? page.as_markdown() : page.as_text(style);
 }
 
 }  // namespace llmcalc::report

@@ -22,6 +22,6 @@ Json formats_json(const FormatList& formats, const std::optional<AskedValue>& va
 Table formats_table(const FormatList& formats);
 Table stored_table(const FormatList& formats, const AskedValue& value);
 std::string formats_text(const FormatList& formats, const std::optional<AskedValue>& value, bool explain, bool markdown,
-                         bool colour);
+                         Style style);
 
 }  // namespace llmcalc::report

@@ -21,12 +21,18 @@ std::string toned(const std::string& text, Tone tone, bool colour) {
 }
 
 // `first` before the first line, as many spaces before the others.
-std::string hanging(const std::string& text, const std::string& first, std::size_t indent, Tone tone, bool colour) {
+std::string hanging(const std::string& text, const std::string& first, std::size_t indent, Tone tone, Style style) {
   std::string out;
-  const std::size_t width = kReportWidth - std::max(display_width(first), indent);
+  const std::size_t width = style.width - std::max(display_width(first), indent);
   for (const std::string& line : wrap(printable(text), width)) {
-    out += (out.empty() ? first : std::string(indent, ' ')) + toned(line, tone, colour) + "\n";
+    out += (out.empty() ? first : std::string(indent, ' ')) + toned(line, tone, style.colour) + "\n";
   }
+  return out;
+}
+
+std::string in_bold(const std::string& text, Style style) {
+  std::string out;
+  for (const std::string& line : wrap(printable(text), style.width)) out += bold(line, style.colour) + "\n";
   return out;
 }
 
@@ -39,14 +45,14 @@ Match(Functions...) -> Match<Functions...>;
 
 }  // namespace
 
-std::string Page::as_text(bool colour) const {
+std::string Page::as_text(Style style) const {
   std::string out;
   const auto write = Match{
-      [&](const Title& title) { out += bold(printable(title.text), colour) + "\n"; },
-      [&](const Heading& heading) { out += "\n" + bold(printable(heading.text), colour) + "\n"; },
-      [&](const Line& line) { out += hanging(line.text, "", line.indent, line.tone, colour); },
-      [&](const Bullet& bullet) { out += hanging(bullet.text, "- ", 2, Tone::plain, colour); },
-      [&](const Table& table) { out += text_table(table, colour); },
+      [&](const Title& title) { out += in_bold(title.text, style); },
+      [&](const Heading& heading) { out += "\n" + in_bold(heading.text, style); },
+      [&](const Line& line) { out += hanging(line.text, "", line.indent, line.tone, style); },
+      [&](const Bullet& bullet) { out += hanging(bullet.text, "- ", 2, Tone::plain, style); },
+      [&](const Table& table) { out += text_table(table, style.colour, style.width); },
   };
   for (const Block& block : blocks_) std::visit(write, block);
   return out;

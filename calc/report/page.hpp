@@ -23,7 +23,7 @@ class Page {
   void bullet(std::string text) { blocks_.emplace_back(Bullet{std::move(text)}); }
   void table(Table table) { blocks_.emplace_back(std::move(table)); }
 
-  std::string as_text(bool colour) const;
+  std::string as_text(Style style) const;
   std::string as_markdown() const;
 
  private:

@@ -6,6 +6,7 @@
 
 #include "core/quantity.hpp"
 #include "report/layout.hpp"
+#include "report/page.hpp"
 #include "report/terminal.hpp"
 
 namespace llmcalc::report {
@@ -135,10 +136,13 @@ Table tensors_table(const Parameters& parameters) {
 }
 
 std::string params_text(const ModelLabel& model, const Parameters& parameters, bool with_tensors, bool markdown,
-                        bool colour) {
+                        Style style) {
   const ParameterCounts counts = count_parameters(parameters);
-  const auto table = [&](const Table& t) { return markdown ? markdown_table(t) : text_table(t, colour); };
-  std::string out = markdown ? "## " + printable(model.name) + "\n\n```\n" : bold(printable(model.name), colour) + "\n";
+  const auto table = [&](const Table& t) {
+    return markdown ? markdown_table(t) : text_table(t, style.colour, style.width);
+  };
+  std::string out =
+      markdown ? "## " + printable(model.name) + "\n\n```\n" : bold(printable(model.name), style.colour) + "\n";
   count_line(out, "total", counts.total, "every distinct tensor once");
   count_line(out, "active", counts.active, "used per token: without the routed experts it does not visit");
   count_line(out, "compute", counts.compute,
@@ -153,6 +157,25 @@ std::string params_text(const ModelLabel& model, const Parameters& parameters, b
   out += table(parts_table(parameters));
   if (with_tensors) out += "\n" + table(tensors_table(parameters));
   return out;
+}
+
+std::string explain_params(const ModelLabel& model, const Parameters& parameters, bool markdown, Style style) {
+  const ParameterCounts counts = count_parameters(parameters);
+  std::string sum;
+  for (const Parameter& parameter : parameters.all())
+    if (parameter.layer_kind < 0) sum += (sum.empty() ? "" : " + ") + format_count(parameter.elements());
+  for (std::size_t k = 0; k < parameters.kinds().size(); ++k)
+    sum += (sum.empty() ? "" : " + ") + format_count(static_cast<Count>(parameters.kinds()[k].layers.size())) + " · " +
+           format_count(layer_elements(parameters, static_cast<int>(k)));
+  Page page;
+  page.heading("Explained");
+  page.line("total = the sum over the tensors above = " + sum + " = " + format_count(counts.total));
+  page.line("active = total - routed experts that a token does not visit = " + format_count(counts.total) + " - " +
+            format_count(counts.total - counts.active) + " = " + format_count(counts.active));
+  page.line("compute = active - tables that are only looked up = " + format_count(counts.active) + " - " +
+            format_count(counts.active - counts.compute) + " = " + format_count(counts.compute));
+  page.line("source: " + model.source + ", read as " + model.architecture + " (" + model.status + ")", Tone::faint);
+  return markdown ? "\n" + page.as_markdown() : page.as_text(style);
 }
 
 }  // namespace llmcalc::report

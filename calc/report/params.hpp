@@ -20,7 +20,10 @@ Json params_json(const ModelLabel& model, const Parameters& parameters, bool wit
 
 // The counts in words, then a table of parts (and one of tensors). `markdown` makes Markdown tables of them.
 std::string params_text(const ModelLabel& model, const Parameters& parameters, bool with_tensors, bool markdown,
-                        bool colour);
+                        Style style);
+
+// How each count follows from the parts, with the values put in.
+std::string explain_params(const ModelLabel& model, const Parameters& parameters, bool markdown, Style style);
 
 // The table of parts, or of tensors, for CSV.
 Table parts_table(const Parameters& parameters);

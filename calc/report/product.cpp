@@ -109,7 +109,7 @@ Json product_json(const ProductReport& r) {
   return json;
 }
 
-std::string product_text(const ProductReport& r, bool explain, bool markdown, bool colour) {
+std::string product_text(const ProductReport& r, bool explain, bool markdown, Style style) {
   Page page;
   page.title(r.title);
   for (const std::string& note : r.notes) page.line(note);
@@ -145,7 +145,7 @@ std::string product_text(const ProductReport& r, bool explain, bool markdown, bo
               (r.contraction ? "; a multiply-add is 2 FLOP." : "."));
   }
   if (r.device) page.line(r.intensity() ? bound_text(r) : r.device->name + ": nothing to compute.");
-  return markdown ? page.as_markdown() : page.as_text(colour);
+  return markdown ? page.as_markdown() : page.as_text(style);
 }
 
 }  // namespace llmcalc::report

@@ -9,6 +9,7 @@
 #include "core/einsum/contraction.hpp"
 #include "core/einsum/rearrangement.hpp"
 #include "report/json.hpp"
+#include "report/terminal.hpp"
 
 namespace llmcalc::report {
 
@@ -47,6 +48,6 @@ struct ProductReport {
 };
 
 Json product_json(const ProductReport& report);
-std::string product_text(const ProductReport& report, bool explain, bool markdown, bool colour);
+std::string product_text(const ProductReport& report, bool explain, bool markdown, Style style);
 
 }  // namespace llmcalc::report

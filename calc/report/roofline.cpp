@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/quantity.hpp"
+#include "report/formulas.hpp"
 
 namespace llmcalc::report {
 
@@ -26,13 +27,13 @@ Json ceiling_json(const Ceiling& ceiling) {
 Json operation_json(const RooflineOperation& o) {
   Json json = Json::object().set("operation", operation_label(o)).set("phase", name_of(o.pass));
   if (!o.dtype.empty()) json.set("dtype", o.dtype);
-  json.set("count", o.count).set("flops", o.flops).set("bytes", o.bytes);
-  return json.set("intensity", o.intensity())
-      .set("bound", name_of(o.bound))
-      .set("attainable", o.attainable())
-      .set("time", o.time)
-      .set("share", o.share)
-      .set("expected_time", o.expected);
+  json.set("count", o.count);
+  if (o.flops > Flops()) json.set("flops", o.flops);
+  json.set("bytes", o.bytes);
+  if (o.flops > Flops()) json.set("intensity", o.intensity());
+  json.set("bound", name_of(o.bound));
+  if (o.flops > Flops()) json.set("attainable", o.attainable());
+  return json.set("time", o.time).set("share", o.share).set("expected_time", o.expected);
 }
 
 // Without what every name begins with, and without the kernel's name where the module says it.
@@ -45,16 +46,22 @@ std::string short_label(const RooflineOperation& o) {
 
 std::string in_units(double value, double unit) { return value > 0 ? format_significant(value / unit, 3) : "-"; }
 
+// What only an operation with FLOPs has; CSV and JSON leave it out for the others.
+template <class T>
+Cell of_flops(const RooflineOperation& o, double value, double unit, T exactly) {
+  return o.flops > Flops() ? exact(in_units(value, unit), exactly) : Cell("-", Json(""));
+}
+
 constexpr double kTera = 1e12, kGiga = 1e9;
 
 std::vector<Cell> operation_row(const RooflineOperation& o) {
   return {{short_label(o), Json(operation_label(o))},
           std::string(name_of(o.pass)),
-          exact(in_units(o.flops.as_double(), kTera), o.flops),
+          of_flops(o, o.flops.as_double(), kTera, o.flops),
           exact(in_units(o.bytes.as_double(), kGiga), o.bytes),
-          exact(in_units(o.intensity().value(), 1), o.intensity()),
+          of_flops(o, o.intensity().value(), 1, o.intensity()),
           std::string(name_of(o.bound)),
-          exact(in_units(o.attainable().value(), kTera), o.attainable()),
+          of_flops(o, o.attainable().value(), kTera, o.attainable()),
           exact(format_time(o.time), o.time),
           exact(format_percent(o.share), o.share)};
 }
@@ -233,6 +240,41 @@ Page roofline_page(const RooflineReport& report) {
   }
   if (report.step) add_step(report, page);
   return page;
+}
+
+void explain_point(const RooflineQuestion& q, Page& page) {
+  page.heading("Explained");
+  add_formula(page, "ridge", "ridge", {{"peak", q.peak.value()}, {"bandwidth", q.bandwidth.value()}});
+  if (!q.intensity) return;
+  add_formula(page, "attainable", "roofline",
+              {{"peak", q.peak.value()}, {"intensity", q.intensity->value()}, {"bandwidth", q.bandwidth.value()}});
+}
+
+void explain_roofline(const RooflineReport& report, Page& page) {
+  page.heading("Explained");
+  if (report.bandwidth && *report.bandwidth > BytesPerSecond(0)) {
+    for (const Ceiling& ceiling : report.ceilings) {
+      if (!ceiling.compute || (report.step && ceiling.dtype != report.peak_key)) continue;
+      add_formula(page, "ridge of the " + ceiling.name, "ridge",
+                  {{"peak", ceiling.compute->value()}, {"bandwidth", report.bandwidth->value()}});
+      break;  // the others come about in the same way
+    }
+  }
+  if (!report.step) return;
+  const auto& operations = report.step->operations;
+  const auto product = std::find_if(operations.begin(), operations.end(),
+                                    [](const RooflineOperation& o) { return o.flops > Flops() && !o.dtype.empty(); });
+  page.line(
+      "intensity = FLOPs / bytes; at least = the sum over an operation's launches of max(FLOPs / peak, bytes / "
+      "bandwidth); attainable = FLOPs / that; share = that / the step's least time");
+  if (product != operations.end())
+    page.line("  " + operation_label(*product) + ": " + format_flops(product->flops) + " / " +
+              format_gb(product->bytes) + " = " + format_intensity(product->intensity()) + "; " +
+              format_flops(product->flops) + " / " + format_time(product->time) + " = " +
+              format_rate(product->attainable()) + "; " + format_time(product->time) + " / " +
+              format_time(report.step->least) + " = " + format_percent(product->share));
+  page.line("expected = the same with the rates that programs reach, and " + format_count(report.time.kernels) +
+            " launches; likely = with the span of those rates. Source of the peaks: the device's profile");
 }
 
 }  // namespace llmcalc::report

@@ -18,6 +18,9 @@ Page point_page(const RooflineQuestion& question);
 
 Json roofline_json(const RooflineReport& report);
 Page roofline_page(const RooflineReport& report);
+// What --explain adds: how a ridge, an intensity, a bound and the times come about.
+void explain_roofline(const RooflineReport& report, Page& page);
+void explain_point(const RooflineQuestion& question, Page& page);
 
 Table ceilings_table(const RooflineReport& report);
 Table sweep_table(const RooflineReport& report);

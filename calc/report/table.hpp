@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/json.hpp"
+#include "report/terminal.hpp"
 
 namespace llmcalc::report {
 
@@ -33,8 +34,6 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;  // a short row is filled up with empty cells
 };
-
-constexpr std::size_t kReportWidth = 100;  // columns of a terminal that reports are written for
 
 // Columns two spaces apart under their titles. When the table is wider than `width`, its last left-aligned column is
 // wrapped.

@@ -107,7 +107,7 @@ Table tensor_table(const TensorHistory& history) {
   return table;
 }
 
-std::string tensor_text(const TensorHistory& history, bool explain, bool markdown, bool colour) {
+std::string tensor_text(const TensorHistory& history, bool explain, bool markdown, Style style) {
   const TensorStep& x = history.steps.front();
   Page page;
   page.title("x: " + to_string(x.layout.shape) + " of " + std::string(name_of(x.dtype)));
@@ -126,7 +126,7 @@ std::string tensor_text(const TensorHistory& history, bool explain, bool markdow
     explain_first(x, page);
     explain_steps(history, page);
   }
-  return markdown ? page.as_markdown() : page.as_text(colour);
+  return markdown ? page.as_markdown() : page.as_text(style);
 }
 
 }  // namespace llmcalc::report

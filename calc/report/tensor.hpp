@@ -13,7 +13,7 @@ Json tensor_json(const expression::TensorHistory& history);
 Table tensor_table(const expression::TensorHistory& history);
 
 // The first tensor in words, a table of steps, and the storages. `explain`: where sizes and strides come from.
-std::string tensor_text(const expression::TensorHistory& history, bool explain, bool markdown, bool colour);
+std::string tensor_text(const expression::TensorHistory& history, bool explain, bool markdown, Style style);
 
 // Bytes as people read them: "512 B", "1,536 B (0.001465 MiB, 0.001536 MB)".
 std::string bytes_three_ways(Int128 bytes);

@@ -1,7 +1,10 @@
 #include "report/terminal.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
@@ -22,6 +25,18 @@ bool colour_wanted(int stream) {
   const char* terminal = std::getenv("TERM");
   if (terminal == nullptr || std::string_view(terminal) == "dumb") return false;
   return ::isatty(stream) == 1;
+}
+
+std::size_t columns_of(int stream) {
+  std::size_t columns = 0;
+  if (const char* given = std::getenv("COLUMNS")) {
+    const std::string_view text = given;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), columns);
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size()) columns = 0;
+  }
+  winsize size{};
+  if (columns == 0 && ::isatty(stream) == 1 && ::ioctl(stream, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  return columns == 0 ? kReportWidth : std::clamp(columns, kLeastWidth, kReportWidth);
 }
 
 std::string bold(std::string_view text, bool colour) { return styled("1", text, colour); }

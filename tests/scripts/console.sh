@@ -2,8 +2,8 @@
 # Runs every command shown in ```console blocks of Markdown files and compares what it prints with what is shown.
 #   console.sh check|approve FOLDER_OF_LLMCALC FILE.md...
 # In a block, a line `$ COMMAND` is followed by its exact output (stdout and stderr, as a terminal shows them) up to the
-# next `$` line or the end of the block; a line `...` stands for any number of lines. `approve` writes what was printed
-# into the file instead. Commands run in a scratch folder that looks like the repository's root, so what they write
+# next `$` line or the end of the block; a line `...` stands for any number of lines. A command that fails
+# has a last line `[exit 3]`: no failure goes unseen. `approve` writes what was printed into the file instead. Commands run in a scratch folder that looks like the repository's root, so what they write
 # stays out of it. `scripts/run.sh` becomes the program that was built; other scripts, git and apt are not run (CI does).
 set -euo pipefail
 shopt -s extglob
@@ -42,7 +42,7 @@ finish_command() {  # runs the pending command; appends what belongs into the fi
   case $run in
     scripts/* | "bash .ci/"* | git* | sudo* | apt*) printed=$shown ;;
     *)
-      printed=$(cd "$scratch/repository" && { bash -c "$run" 2>&1 </dev/null || true; } && echo x)
+      printed=$(cd "$scratch/repository" && { bash -c "$run" 2>&1 </dev/null || echo "[exit $?]"; } && echo x)
       printed=${printed%x}
       ;;
   esac

@@ -32,7 +32,11 @@ must pass dots-for-nothing '$ llmcalc say 1' ... 1 ...
 must pass dots-and-pattern-characters '$ llmcalc many' ... '* [a] $x "q" \ (b)' ...
 must fail dots-keep-the-rest '$ llmcalc many' first ... 'last'
 must fail dots-match-whole-lines '$ llmcalc many' ... 'ird' ...
-must pass run-script-and-stderr '$ scripts/run.sh error' 'error: no'
+must pass run-script-and-stderr '$ scripts/run.sh error' 'error: no' '[exit 3]'
+must fail unseen-exit '$ llmcalc error' 'error: no'
+must fail other-exit '$ llmcalc error' 'error: no' '[exit 2]'
+must pass dots-and-exit '$ llmcalc error' ... '[exit 3]'
+must fail exit-of-what-succeeds '$ llmcalc say 1' 1 '[exit 1]'
 must pass two-commands '$ llmcalc say 1' 1 '$ llmcalc say \' '  2' 2
 must fail second-wrong '$ llmcalc say 1' 1 '$ llmcalc say 2' 3
 

@@ -125,7 +125,7 @@ std::unique_ptr<Model> build_mamba2(Fields& f) {
   m.width = f.count("conv_kernel", 4);
   m.bias = f.flag("use_bias", false);
   m.conv_bias = f.flag("use_conv_bias", true);
-  if (const Count inner = checked::multiply(f.count("expand", 2), m.hidden); m.inner() != inner)
+  if (const Count inner = checked::multiply(f.count("expand", 2), m.hidden); !f.has_stand_ins() && m.inner() != inner)
     f.error("num_heads",
             "num_heads x head_dim is " + std::to_string(m.inner()) + ", expand x hidden_size " + std::to_string(inner));
   check_groups(f, m);
@@ -135,7 +135,7 @@ std::unique_ptr<Model> build_mamba2(Fields& f) {
 }
 
 void check_groups(Fields& f, const Mamba2Spec& m) {
-  if (m.heads % m.groups != 0)
+  if (!f.has_stand_ins() && m.heads % m.groups != 0)
     f.error("n_groups", std::to_string(m.groups) + " groups do not divide " + std::to_string(m.heads) + " heads");
 }
 

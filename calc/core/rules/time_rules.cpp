@@ -166,7 +166,7 @@ std::vector<Rule> run_rules() {
       {.name = "device_hours",
        .title = "Device-hours",
        .symbols = {time, {"devices", "G", "devices", dim::none, whole}},
-       .results = {{"device_time", "t_G", "time of all devices together", dim::second, SymbolKind::positive}},
+       .results = {{"device_time", "t_G", "time of all devices together", dim::second, SymbolKind::device_time}},
        .scope = "All devices are held for the whole run.",
        .caution = "Idle and failed nodes are paid for too.",
        .source = "definition",

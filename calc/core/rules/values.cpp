@@ -178,6 +178,7 @@ std::string range_problem(SymbolKind kind, const Number& value) {
       if (value <= zero) return "has to be above 0";
       return value > Number(1) ? "cannot be above 100 %" : "";
     case SymbolKind::positive:
+    case SymbolKind::device_time:
     case SymbolKind::width: return value <= zero ? "has to be above 0" : "";
     case SymbolKind::whole_0:
     case SymbolKind::zero_up: return value < zero ? "cannot be negative" : "";
@@ -234,6 +235,8 @@ std::string long_text(SymbolKind kind, Dimension unit, const Number& value) {
     const std::string exact = value.is_integer() ? format_count(value.integer()) + " B = " : "";
     return exact + format_gib(bytes) + " = " + format_gb(bytes);
   }
+  if (kind == SymbolKind::device_time)
+    return brief + " = " + to_text(value / Number(seconds_per_hour)) + " device-hours";
   if (unit == dim::second) {
     constexpr double worth_scaling = 60;  // below a minute seconds read well
     const std::string scaled = format_time(Seconds(real));

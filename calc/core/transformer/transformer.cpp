@@ -88,6 +88,11 @@ void Transformer::describe() {
     info.prediction_attention.back().layers = spec_.prediction.depths;
   }
   const bool stored_tables = spec_.kinds.front().attention.rotary.style == RotaryStyle::pairs_by_token;
+  // PyTorch 2.15 and transformers 5.24 raise on longer sequences (GPT-2, OPT, BERT; GPT-J; MPT), and not with the
+  // others.
+  if (spec_.positions > 0) info.positions_from = "learned positions";
+  if (stored_tables && !spec_.rotary_sizes.empty()) info.positions_from = "stored rotary positions";
+  if (spec_.alibi == "mpt") info.positions_from = "stored position biases";
   for (const Count size : spec_.rotary_sizes) {
     if (stored_tables) {
       parameters.buffers().push_back({spec_.base + "rotary_emb.embed_positions", Bytes(4 * size) * spec_.max_seq});

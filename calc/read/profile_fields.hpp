@@ -1,0 +1,41 @@
+// What profiles of devices and of nodes are read with: numbers with units, maps inside maps.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/fields.hpp"
+#include "core/quantity.hpp"
+
+namespace llmcalc {
+
+// A number with its unit; must be greater than zero. Nothing when the key is absent or after an error.
+template <class T>
+std::optional<T> quantity(Fields& fields, const char* key, Parsed<T> (*parse)(std::string_view)) {
+  const Value* value = fields.raw(key);
+  if (!value) return std::nullopt;
+  const bool scalar =
+      value->kind == Value::Kind::text || value->kind == Value::Kind::integer || value->kind == Value::Kind::real;
+  Parsed<T> parsed;
+  if (scalar) parsed = parse(value->text);
+  if (!scalar) parsed.message = "must be a number with its unit";
+  if (!parsed) {
+    fields.error(key, std::move(parsed.message), std::move(parsed.hint));
+    return std::nullopt;
+  }
+  if (!(T(0) < *parsed)) {
+    fields.error(key, "must be greater than zero");
+    return std::nullopt;
+  }
+  return *parsed;
+}
+
+// The map under `key`, or an empty one.
+const Value& map_under(Fields& fields, const char* key, bool required = false);
+
+std::map<std::string, std::string> texts_under(Fields& fields, const char* key, Diagnostics& diagnostics);
+
+}  // namespace llmcalc
