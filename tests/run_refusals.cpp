@@ -1,0 +1,78 @@
+// Options that do not fit one another, the model or the device: refused with the option's name.
+#include <optional>
+
+#include "core/diagnostics.hpp"
+#include "read/yaml.hpp"
+#include "tests/catch.hpp"
+#include "tests/support/jobs.hpp"
+
+using namespace llmcalc;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+template <class Run>
+std::string refusal(Run run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    CHECK(error.exit() == Exit::bad_input);
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string refused(const std::vector<GivenOption>& options, const std::string& model = "gpt2") {
+  return refusal([&] {
+    const Device device = built_in_device("h100-sxm");
+    resolve(test::options_of(options), test::built_in_model(model), &device);
+  });
+}
+
+// A model of which only the size is known.
+std::string refused_by_size(const std::string& parameters) {
+  return refusal([&] {
+    Diagnostics diagnostics;
+    const Value root = read_yaml("schema: llmcalc.model/1\nname: x\nsource: test\n" + parameters, "f.yaml");
+    read_model(root, "f.yaml", true, "x", std::nullopt, diagnostics);
+    diagnostics.throw_if_errors();
+  });
+}
+
+}  // namespace
+
+TEST_CASE("options of adapters that say too little or too much") {
+  CHECK(refused({}) == "accepted");
+  CHECK(refused({{"lora", "r=8,targets=all-linear"}}) == "accepted");
+  CHECK_THAT(refused({{"lora", "r=8"}, {"qlora", "r=8"}}), ContainsSubstring("--lora and --qlora exclude one another"));
+  CHECK_THAT(refused({{"lora", "targets=all-linear"}}), ContainsSubstring("--lora: r, the rank, is missing"));
+  CHECK_THAT(refused({{"lora", "r=8,targets="}}), ContainsSubstring("--lora: a target is missing"));
+  CHECK_THAT(refused({{"lora", "r=8,alpha=16"}}), ContainsSubstring("known are r, targets and dropout, not 'alpha'"));
+  CHECK_THAT(refused({{"qlora", "r=8,dropout=1"}}),
+             ContainsSubstring("--qlora: dropout must be at least 0 and below 1"));
+  CHECK_THAT(refused({{"freeze", "head"}}), ContainsSubstring("this model's head is its embedding"));
+  CHECK_THAT(refused({{"freeze", "tail"}}), ContainsSubstring("no parameter of this model is called 'tail'"));
+}
+
+TEST_CASE("options that mean nothing together, or nothing at all") {
+  CHECK_THAT(refused({{"attention", "flush"}}), ContainsSubstring("--attention: 'flush' is not one of auto"));
+  CHECK_THAT(refused({{"loss", "chunked:1000000000"}}), ContainsSubstring("chunks gain nothing"));
+  CHECK_THAT(refused({{"loss", "chunked:0"}}), ContainsSubstring("--loss: must be at least 1, not 0"));
+  CHECK_THAT(refused({{"mfu", "0"}}), ContainsSubstring("--mfu: must be greater than 0"));
+  CHECK_THAT(refused({{"mfu", "140%"}}), ContainsSubstring("'140%' is more than the device can do"));
+  const std::pair<const char*, const char*> training[] = {
+      {"optimizer", "sgd"}, {"optimizer-step", "fused"}, {"accumulate", "2"}, {"recompute", "full"}, {"loss", "fused"},
+      {"tokens", "1B"},     {"freeze", "head"}};
+  for (const auto& [name, value] : training) {
+    INFO(name);
+    CHECK_THAT(refused({{"mode", "infer"}, {name, value}}),
+               ContainsSubstring("--" + std::string(name) + " means nothing with --mode infer"));
+  }
+}
+
+TEST_CASE("a model that is only a size") {
+  CHECK(refused_by_size("parameters: 7B\nactive_parameters: 7B\n") == "accepted");
+  CHECK_THAT(refused_by_size("parameters: 7B\nactive_parameters: 8B\n"),
+             ContainsSubstring("active_parameters: more active parameters than there are in all"));
+  CHECK_THAT(refused_by_size("hidden_size: 8\n"), ContainsSubstring("missing: the model's family"));
+}
