@@ -1,5 +1,6 @@
 // `llmcalc rule [NAME key=value...]`: one rule of thumb with the values put in; with no name, the list.
 #include "cli/all_commands.hpp"
+#include "cli/lists.hpp"
 #include "cli/output_table.hpp"
 #include "core/rules.hpp"
 #include "core/suggest.hpp"
@@ -13,19 +14,12 @@ namespace {
 
 using report::Json;
 
-report::Table rule_table() {
-  report::Table table;
-  table.columns = {{"name"}, {"gives"}, {"formula"}};
-  for (const Rule& rule : rules()) table.rows.push_back({rule.name, rule.title, rule_formulas(rule).front()});
-  return table;
-}
-
 void write_list(Output& output) {
   if (output.format == Format::markdown) {
     output.out += rules_as_markdown();
     return;
   }
-  write_table("rules", rule_table(), output);
+  write_table("rules", rules_table(output.format != Format::text), output);
   if (output.format == Format::text) {
     output.out += "\nllmcalc rule NAME key=value... computes one; docs/reference/rules.md says what each stands for.\n";
   }

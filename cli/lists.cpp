@@ -113,13 +113,17 @@ Table precisions_table(bool) {
   return table;
 }
 
-Table rules_table(bool) {
-  Table table{{{"rule"}, {"what it gives", Align::left, "title"}, {"example"}}, {}};
-  for (const Rule& rule : rules()) table.rows.push_back({rule.name, rule.title, rule.example});
+}  // namespace
+
+Table rules_table(bool for_data) {
+  Table table{{{"name"}, {"gives"}, {"formula"}}, {}};
+  if (for_data) table.columns.push_back({"example"});
+  for (const Rule& rule : rules()) {
+    table.rows.push_back({rule.name, rule.title, rule_formulas(rule).front()});
+    if (for_data) table.rows.back().emplace_back(rule.example);
+  }
   return table;
 }
-
-}  // namespace
 
 const std::vector<List>& lists() {
   static const std::vector<List> all = {{"models", models},

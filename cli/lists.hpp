@@ -14,4 +14,6 @@ struct List {
 
 const std::vector<List>& lists();
 
+report::Table rules_table(bool for_data);  // also what `llmcalc rule` shows without a name
+
 }  // namespace llmcalc::cli

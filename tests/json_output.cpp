@@ -1,8 +1,13 @@
 // What --format json prints is what docs/reference/schema says, for jobs of every kind.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include "tests/catch.hpp"
 #include "tests/support/json_runs.hpp"
 
 using llmcalc::test::holds;
+using llmcalc::test::output_of;
 using llmcalc::test::schema_faults;
 using nlohmann::json;
 
@@ -54,6 +59,30 @@ TEST_CASE("the small commands as their schemas say") {
   holds("dtype", {"dtype", "bf16", "fp16", "--value", "70000"});
   holds("rule", {"rule", "6nd", "parameters=1B", "tokens=10B"});
   holds("rule", {"rule", "training_time", "parameters=1B", "tokens=10B", "peak=100TFLOP/s", "mfu=40%"});
+}
+
+TEST_CASE("the tables as their schema says, each under its own name") {
+  const std::vector<std::vector<std::string>> tables = {
+      {"list", "models"},     {"list", "devices"}, {"list", "architectures"},          {"list", "optimizers"},
+      {"list", "precisions"}, {"list", "rules"},   {"validate", "profiles/gpt2.yaml"}, {"measure", "--list-backends"}};
+  for (const std::vector<std::string>& arguments : tables) {
+    holds("list", arguments);
+    const json output = output_of(arguments);
+    REQUIRE(output.size() == 2);
+    const std::string name = output["schema"].get<std::string>();
+    CHECK(output.contains(name.substr(8, name.size() - 10)));  // "llmcalc.NAME/1"
+  }
+  CHECK(output_of({"rule"}) == output_of({"list", "rules"}));  // one question, one answer
+}
+
+TEST_CASE("every schema is in the index, and every command of the index has one") {
+  std::ifstream file(LLMCALC_SOURCE_DIR "/docs/reference/README.md");
+  const std::string index{std::istreambuf_iterator<char>(file), {}};
+  for (const auto& schema : std::filesystem::directory_iterator(LLMCALC_SOURCE_DIR "/docs/reference/schema"))
+    CHECK_THAT(index, Catch::Matchers::ContainsSubstring("(schema/" + schema.path().filename().string() + ")"));
+  for (const auto& page : std::filesystem::directory_iterator(LLMCALC_SOURCE_DIR "/docs/reference"))
+    if (page.path().extension() == ".md" && page.path().filename() != "README.md")
+      CHECK_THAT(index, Catch::Matchers::ContainsSubstring("(" + page.path().filename().string() + ")"));
 }
 
 TEST_CASE("roofline as its schema says") {

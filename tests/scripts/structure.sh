@@ -76,6 +76,14 @@ done < <(matching '\.(cpp|hpp|cu|sh|cmake|py)$|(^|/)CMakeLists\.txt$' | tr '\n' 
 found=$(printf '%s\0' "${all[@]}" | xargs -0 -r stat -c '%s %n' | awk -v most=$max_bytes '$1 > most')
 [ -z "$found" ] || complain "more than $max_bytes bytes: $found"
 
+# Files that documents name, from the root, from calc/ or from the document's folder. ID and NAME stand for any.
+while IFS=: read -r file name; do
+  [ -n "$file" ] || continue
+  compgen -G "$name*" >/dev/null || compgen -G "calc/$name*" >/dev/null || compgen -G "$(dirname "$file")/$name*" >/dev/null ||
+    complain "$file names $name, which is not there"
+done < <(matching '\.md$' | tr '\n' '\0' | xargs -0 -r grep -HoE '`(calc|cli|cmake|core|docs|hardware|kernels|profiles|read|report|scripts|tests|bench)/[A-Za-z0-9_./*-]*`' |
+  grep -vE '[/_](ID|NAME)\b' | tr -d '`' | sort -u)
+
 # Paths that exist on one machine only.
 found=$(printf '%s\0' "${all[@]}" | xargs -0 -r grep -nIE '(^|[^A-Za-z0-9_.}])/((home|root|Users|work|scratch)/[A-Za-z0-9_.]|tmp/[A-Za-z0-9_.]+/)' || true)
 [ -z "$found" ] || complain "paths of one machine: $found"

@@ -13,6 +13,7 @@ sound_tree() {
   cd "$scratch/tree"
   printf '// A header.\n#pragma once\n#include <string>\n#include "core/b.hpp"\n' >calc/core/a.hpp
   printf '// Reads.\n#include <yaml-cpp/yaml.h>\n#include "core/a.hpp"\n' >calc/read/r.cpp
+  printf 'See `calc/core/a.hpp`, `core/a`, `calc/read/`, `calc/core/*.hpp`, `cli/command_NAME.cpp` and `x/y`.\n' >README.md
   printf '// Parses.\n#include <CLI/CLI.hpp>\n#include "cli/x.hpp"\n#include "read/r.hpp"\n' >cli/parse.cpp
   cd - >/dev/null
 }
@@ -43,6 +44,7 @@ plant "yaml-cpp in cli" cli/y.cpp '// y\n#include <yaml-cpp/yaml.h>\n'
 plant "no pragma once" cli/z.hpp '// z\n'
 plant "no word on what it is for" cli/z.cpp 'int z;\n'
 plant "a long file" cli/z.cpp "// z\n$(printf 'x\\n%.0s' $(seq 401))"
+plant "a document that names a file which is not there" README.md 'See `calc/core/gone.cpp`.\n'
 plant "a path of one machine" cli/z.cpp '// see /ho''me/someone/file\n'
 sound_tree
 head -c 1000001 /dev/zero >"$scratch/tree/big.bin"
