@@ -178,7 +178,7 @@ TEST_CASE("a mixture of experts: 6N counts the active parameters, and what all o
   const std::string json = report::estimate_json(report).dump();
   CHECK_THAT(json, ContainsSubstring("\"6nd_per_token\": 1500"));
   CHECK_THAT(json, ContainsSubstring("\"6nd_per_token_with_all_experts\": 6000"));
-  const std::vector<report::Cell>& per_token = report::rule_and_exact(report).rows[1];
+  const std::vector<report::Cell> per_token = report::rule_and_exact(report).rows[1];
   CHECK(per_token[1].text == "6N: 1.5 kFLOP");
   CHECK_THAT(per_token[3].text, ContainsSubstring("would give a wrong 6 kFLOP, 4.00 times it"));
 }

@@ -132,8 +132,7 @@ TEST_CASE("the page has the keys of every architecture", "[docs]") {
 TEST_CASE("the page has every key that a built-in device has", "[docs]") {
   const std::string text = page();
   std::set<std::string> used;
-  for (const BuiltIn& device : builtin_devices())
-    names_in(read_yaml(device.text, std::string(device.id)), "", used);
+  for (const BuiltIn& device : builtin_devices()) names_in(read_yaml(device.text, std::string(device.id)), "", used);
   CHECK(used.size() > 30);
   for (const std::string& key : used) {
     INFO(key);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,7 +68,12 @@ class Trace {
   Trace(TraceSettings settings, std::vector<LeafSpec> leaves);
 
   TraceSettings settings;
-  Ledger ledger;
+
+ private:
+  std::unique_ptr<Ledger> owned_ledger_ = std::make_unique<Ledger>();
+
+ public:
+  Ledger& ledger = *owned_ledger_;               // storages report to it: it stays where it is when a Trace moves
   std::vector<AllocatedRecord>* made = nullptr;  // every allocation is written to it
   std::vector<AdapterLeaf> adapters;             // by parameter; empty: there are none
 

@@ -194,7 +194,7 @@ UtilizationReport utilization(const ModelSource& source, const Device& device, c
   report.peak = peak->second;
   take_observation(report, observed, source.model != nullptr);
   std::optional<TracedStep> step;
-  if (source.model) step = trace_job(*source.model, resolved.plan);
+  if (source.model) step.emplace(trace_job(*source.model, resolved.plan));
   const Work work = work_of(source, resolved, step ? &*step : nullptr);
   report.model_rate = FlopsPerSecond(work.model * report.tokens_per_second / static_cast<double>(report.run.gpus));
   report.mfu = report.model_rate / report.peak;
