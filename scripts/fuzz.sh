@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs each libFuzzer target for MINUTES:  scripts/fuzz.sh MINUTES [TARGET...]
+# Runs each libFuzzer target for MINUTES, all side by side:  scripts/fuzz.sh MINUTES [TARGET...]
 # What is found is a fault of a whole kind: mend that, and put the input into tests/fuzz/corpus/TARGET, which the tests replay.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -23,12 +23,12 @@ say "llmcalc: building the fuzzers in build/asan ..."
     -DLLMCALC_STRUCTURE_TESTS=OFF && cmake --build "$folder" --target "${@/#/fuzz_}"; } >"$folder/fuzz.log" 2>&1 ||
   { tail -n 40 "$folder/fuzz.log" >&2; exit 1; }
 
-# New inputs are kept under build/fuzz, so that the next run goes on from there. 5 s and 512 MB are what one input may
+# New inputs are kept under build/fuzz, so that the next run goes on from there. 20 s (they share the cores) and 512 MB are what one input may
 # take under the sanitizers.
 export folder seconds
-printf '%s\n' "$@" | xargs -P "$(nproc)" -I{} bash -c '
+printf '%s\n' "$@" | xargs -P "$#" -I{} bash -c '
   mkdir -p "build/fuzz/{}"
-  "$folder/tests/fuzz/fuzz_{}" "build/fuzz/{}" tests/fuzz/corpus/{} -max_total_time=$seconds -timeout=5 \
+  "$folder/tests/fuzz/fuzz_{}" "build/fuzz/{}" tests/fuzz/corpus/{} -max_total_time=$seconds -timeout=20 \
     -rss_limit_mb=512 -max_len=65536 -artifact_prefix="build/fuzz/found-{}-" >"build/fuzz/{}.log" 2>&1 ||
     { tail -n 40 "build/fuzz/{}.log"; echo "{}: FOUND, see build/fuzz/found-{}-*"; exit 255; }
   echo "{}: $(grep -E "^Done" "build/fuzz/{}.log")"'
