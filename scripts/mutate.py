@@ -1,27 +1,28 @@
 #!/usr/bin/env python3
 """Breaks the engine on purpose, one small change at a time, and says which changes the tests do not notice.
 
-usage: scripts/mutate.py [--count N] [--seed S] [--only TEXT] [--list] [--jobs J] [--tests REGEX]
+usage: scripts/mutate.py [--build FOLDER] [--count N] [--seed S] [--only TEXT] [--list] [--jobs J]
 
-Mutants are drawn from calc/core/**/*.cpp as last committed, the same ones for the same seed: a constant off by one,
-another operator or comparison, a term or a statement less (what an operation keeps for its backward pass among them),
-two arguments swapped. Each is built and tested in a git worktree of its own under build/mutants; the tree you work in
-is never touched. The tests run in order of their time and stop at the first that fails. Exits 1 when a mutant survives.
+Mutants are drawn from calc/core/**/*.cpp, the same ones for the same seed and sources: a constant off by one, another
+operator or comparison, a term or a statement less (what an operation keeps for its backward pass among them), two
+arguments swapped. The changed file is a copy: it is compiled by the commands of FOLDER (build/release, as scripts/test.sh
+leaves it) and linked in front of its libraries into a program and a test runner of its own, so neither the sources nor
+the build are touched. The tests run in order of their time and stop at the first that fails. Left out are those that do
+not run the engine (structure, install, how-tos) and the fuzzers' corpora. Exits 1 when a mutant survives.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
 import random
 import re
+import resource
 import subprocess
 import sys
-import time
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TREE = ROOT / "build" / "mutants"
-BUILD = TREE / "build" / "release"
-TARGETS = ["llmcalc", "llmcalc_tests"]
 
 WORD = r"[A-Za-z_][\w.]*(?:\(\))?"
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
@@ -75,16 +76,10 @@ KINDS = {"constant": constants, "flag": flags, "comparison": comparisons, "opera
          "arguments swapped": swaps, "statement dropped": statements, "kept tensor dropped": kept}
 
 
-def run(command, **options):
+def run(command, cpu_seconds=600, **options):
+    limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                          text=True, errors="replace", **options)
-
-
-def must(command, **options):
-    done = run(command, **options)
-    if done.returncode != 0:
-        sys.exit(f"{done.stdout}\nfailed: {' '.join(map(str, command))}")
-    return done.stdout
+                          text=True, errors="replace", preexec_fn=limit, **options)
 
 
 def code_lines(text):
@@ -99,8 +94,8 @@ def code_lines(text):
 def candidates(only):
     """{kind: {file: [(line, start, end, replacement)]}}"""
     found = {kind: {} for kind in KINDS}
-    for path in sorted((TREE / "calc" / "core").rglob("*.cpp")):
-        name = str(path.relative_to(TREE))
+    for path in sorted((ROOT / "calc" / "core").rglob("*.cpp")):
+        name = str(path.relative_to(ROOT))
         if only and only not in name:
             continue
         for number, code in code_lines(path.read_text()):
@@ -130,99 +125,120 @@ def mutants(seed, only):
                 supply[kind].append((name, sites))
 
 
-class Suite:
-    """The ctest entries, quickest first."""
+class Build:
+    """The commands and tests of a build folder."""
 
-    def __init__(self, only):
-        listed = json.loads(must(["ctest", "--show-only=json-v1"], cwd=BUILD))["tests"]
-        self.entries = []
-        for test in listed:
-            if only and not re.search(only, test["name"]):
-                continue
-            folder = next((p["value"] for p in test["properties"] if p["name"] == "WORKING_DIRECTORY"), BUILD)
-            started = time.monotonic()
-            done = run(test["command"], cwd=folder)
+    def __init__(self, folder):
+        self.folder = folder.resolve()
+        listed = run(["ninja", "-t", "commands", "llmcalc", "llmcalc_tests"], cwd=self.folder)
+        if listed.returncode != 0:
+            sys.exit(f"{listed.stdout}\n{folder} is no build by Ninja: scripts/test.sh makes one in build/release")
+        stale = run(["ninja", "-n", "llmcalc", "llmcalc_tests"], cwd=self.folder).stdout
+        if "no work to do" not in stale:
+            sys.exit(f"{folder} is not built, or not up to date: scripts/test.sh")
+        self.commands = listed.stdout.split("\n")
+        self.tests = self.quickest_first()
+
+    def quickest_first(self):
+        costs = {}
+        kept = self.folder / "Testing" / "Temporary" / "CTestCostData.txt"
+        for line in kept.read_text().split("\n") if kept.exists() else []:
+            fields = line.split()
+            if len(fields) == 3:
+                costs[fields[0]] = float(fields[2])
+        tests = []
+        for test in json.loads(run(["ctest", "--show-only=json-v1"], cwd=self.folder).stdout)["tests"]:
+            command = test["command"]
+            if command[0].endswith("llmcalc_tests") or any(a.endswith(("console.sh", "examples.sh")) for a in command):
+                tests.append((costs.get(test["name"], 60), test["name"], command))
+        return sorted(tests)
+
+    def compile(self, name, source, made):
+        command = next(c for c in self.commands if c.endswith(f" -c {ROOT / name}"))
+        command = re.sub(r" -MD | -MT \S+| -MF \S+| -o \S+| -c \S+$", " ", command)
+        return run(["bash", "-c", f"{command} -o {made} -c {source}"], cwd=self.folder).returncode == 0
+
+    def link(self, target, made, output):
+        """`target` with the object `made` before the libraries, one of which holds what it replaces."""
+        command = next(c for c in reversed(self.commands) if f" -o {target} " in c)
+        command = command.replace(f" -o {target} ", f" {made} -o {output} ")
+        return run(["bash", "-c", command], cwd=self.folder).returncode == 0
+
+    def killer(self, folder):
+        """The first test that fails with the program and the runner in `folder`."""
+        environment = dict(os.environ, LLMCALC_PROGRAM=str(folder / "llmcalc"))
+        for seconds, name, command in self.tests:
+            command = [str(folder / "llmcalc_tests") if a.endswith("/llmcalc_tests") else
+                       str(folder) if a == str(self.folder) else a for a in command]
+            done = run(command, int(10 * seconds + 20), cwd=ROOT, env=environment)
             if done.returncode != 0:
-                sys.exit(f"{done.stdout}\n{test['name']} fails without any mutant")
-            self.entries.append((time.monotonic() - started, test["name"], test["command"], folder))
-        self.entries.sort()
-
-    def first_failure(self):
-        for seconds, name, command, folder in self.entries:
-            try:
-                if run(command, cwd=folder, timeout=20 * seconds + 30).returncode != 0:
-                    return name
-            except subprocess.TimeoutExpired:
-                return name + " (never ends)"
+                return name
         return None
 
+    def judge(self, mutant):
+        """'broken' when it does not compile, else the test that kills it, or None."""
+        kind, name, number, start, end, replacement = mutant
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = pathlib.Path(scratch)
+            source, made = folder / pathlib.Path(name).name, folder / "mutant.o"
+            lines = (ROOT / name).read_text().split("\n")
+            lines[number - 1] = lines[number - 1][:start] + replacement + lines[number - 1][end:]
+            source.write_text("\n".join(lines))
+            if not self.compile(name, source, made):
+                return "broken"
+            if not all(self.link(t, made, folder / pathlib.Path(t).name) for t in ("llmcalc", "tests/llmcalc_tests")):
+                return "broken"
+            return self.killer(folder)
 
-def prepare(jobs):
-    if not (TREE / ".git").exists():
-        run(["git", "worktree", "prune"], cwd=ROOT)
-        must(["git", "worktree", "add", "--detach", "--force", TREE, "HEAD"], cwd=ROOT)
-    head = must(["git", "rev-parse", "HEAD"], cwd=ROOT).strip()
-    must(["git", "checkout", "--quiet", "--detach", "--force", head], cwd=TREE)
-    settings = ["-DLLMCALC_CUDA=OFF", "-DLLMCALC_TESTS=ON", "-DLLMCALC_STRUCTURE_TESTS=OFF", "-DCMAKE_BUILD_TYPE=Release"]
-    if run(["ccache", "--version"]).returncode == 0:
-        settings.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
-    must(["cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", *settings])
-    must(["cmake", "--build", BUILD, "-j", str(jobs), "--target", *TARGETS])
+
+def shown(mutant):
+    kind, name, number, start, end, replacement = mutant
+    line = (ROOT / name).read_text().split("\n")[number - 1]
+    return f"{kind}: {name}:{number}\n    - {line.strip()}\n    + {(line[:start] + replacement + line[end:]).strip()}"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
     parser.add_argument("--count", type=int, default=50, help="mutants that compile (50)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="of files whose path holds this text")
-    parser.add_argument("--tests", help="run only ctest entries that match")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--list", action="store_true", help="show the mutants, run nothing")
     given = parser.parse_args()
 
-    os.environ.setdefault("CCACHE_BASEDIR", str(TREE))
-    if given.list and not (TREE / ".git").exists():
-        must(["git", "worktree", "add", "--detach", "--force", TREE, "HEAD"], cwd=ROOT)
-    suite = None
-    if not given.list:
-        prepare(given.jobs)
-        suite = Suite(given.tests)
-
+    supply = mutants(given.seed, given.only)
+    if given.list:
+        for mutant, _ in zip(supply, range(given.count)):
+            print(shown(mutant))
+        return 0
+    build = Build(given.build)
     tested = killed = broken = 0
     survivors = []
-    for kind, name, number, start, end, replacement in mutants(given.seed, given.only):
-        if tested == given.count:
-            break
-        path = TREE / name
-        original = path.read_text()
-        lines = original.split("\n")
-        line = lines[number - 1]
-        lines[number - 1] = line[:start] + replacement + line[end:]
-        shown = f"{kind}: {name}:{number}\n    - {line.strip()}\n    + {lines[number - 1].strip()}"
-        if given.list:
-            tested += 1
-            print(shown)
-            continue
-        try:
-            path.write_text("\n".join(lines))
-            if run(["cmake", "--build", BUILD, "-j", str(given.jobs), "--target", *TARGETS]).returncode != 0:
-                broken += 1
-                continue
-            by = suite.first_failure()
-        finally:
-            path.write_text(original)
-        tested += 1
-        if by:
-            killed += 1
-            print(f"{tested}. killed by {by}: {shown}", flush=True)
-        else:
-            survivors.append(shown)
-            print(f"{tested}. SURVIVED: {shown}", flush=True)
-    if given.list:
-        return 0
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        waiting = {}
+        while True:
+            while len(waiting) < min(given.jobs, given.count - tested):
+                mutant = next(supply, None)
+                if mutant is None:
+                    break
+                waiting[pool.submit(build.judge, mutant)] = mutant
+            if not waiting:
+                break
+            done, _ = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
+            for future in done:
+                mutant, by = waiting.pop(future), future.result()
+                if by == "broken":
+                    broken += 1
+                    continue
+                tested += 1
+                killed += by is not None
+                if by is None:
+                    survivors.append(shown(mutant))
+                print(f"{tested}. {'killed by ' + by if by else 'SURVIVED'}: {shown(mutant)}", flush=True)
     print(f"\n{killed} of {tested} mutants killed (seed {given.seed}; {broken} more did not compile)")
-    for shown in survivors:
-        print("survived: " + shown)
+    for survivor in survivors:
+        print("survived: " + survivor)
     return 1 if survivors or tested == 0 else 0
 
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace llmcalc::test {
@@ -30,6 +31,12 @@ std::string contents(int file) {
   return text;
 }
 
+// The program of this build, or another one: an installed one, one with a planted fault.
+const char* program() {
+  const char* other = std::getenv("LLMCALC_PROGRAM");
+  return other != nullptr ? other : LLMCALC_PROGRAM;
+}
+
 // `out`: the child's stdout, -1 for a closed one. The caller keeps it.
 Ran run(const std::vector<std::string>& arguments, int out) {
   const int err = scratch_file();
@@ -43,10 +50,10 @@ Ran run(const std::vector<std::string>& arguments, int out) {
       ::close(STDOUT_FILENO);
     }
     ::dup2(err, STDERR_FILENO);
-    std::vector<char*> argv = {const_cast<char*>(LLMCALC_PROGRAM)};
+    std::vector<char*> argv = {const_cast<char*>(program())};
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
-    ::execv(LLMCALC_PROGRAM, argv.data());
+    ::execv(program(), argv.data());
     ::_exit(127);
   }
   int status = 0;
