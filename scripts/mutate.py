@@ -133,9 +133,9 @@ class Build:
         listed = run(["ninja", "-t", "commands", "llmcalc", "llmcalc_tests"], cwd=self.folder)
         if listed.returncode != 0:
             sys.exit(f"{listed.stdout}\n{folder} is no build by Ninja: scripts/test.sh makes one in build/release")
-        stale = run(["ninja", "-n", "llmcalc", "llmcalc_tests"], cwd=self.folder).stdout
-        if "no work to do" not in stale:
-            sys.exit(f"{folder} is not built, or not up to date: scripts/test.sh")
+        built = run(["ninja", "llmcalc", "llmcalc_tests"], cwd=self.folder)
+        if built.returncode != 0:
+            sys.exit(built.stdout)
         self.commands = listed.stdout.split("\n")
         self.tests = self.quickest_first()
 
