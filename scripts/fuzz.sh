@@ -23,8 +23,8 @@ say "llmcalc: building the fuzzers in build/asan ..."
     -DLLMCALC_STRUCTURE_TESTS=OFF && cmake --build "$folder" --target "${@/#/fuzz_}"; } >"$folder/fuzz.log" 2>&1 ||
   { tail -n 40 "$folder/fuzz.log" >&2; exit 1; }
 
-# New inputs are kept under build/fuzz, so that the next run goes on from there. 20 s (they share the cores) and 512 MB are what one input may
-# take under the sanitizers.
+# New inputs are kept under build/fuzz, so that the next run goes on from there. 20 s (the targets share the cores) and
+# 512 MB are what one input may take under the sanitizers.
 export folder seconds
 printf '%s\n' "$@" | xargs -P "$#" -I{} bash -c '
   mkdir -p "build/fuzz/{}"

@@ -1,6 +1,7 @@
 // Why the device executes more than the model FLOPs, and what is in them: each cause on its own.
 #include "core/roofline.hpp"
 #include "core/utilization.hpp"
+#include "report/estimate.hpp"
 #include "report/estimate_reasons.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/estimates.hpp"
@@ -67,6 +68,12 @@ TEST_CASE("reasons name what is there", "[report]") {
   CHECK(has(encoder, "every pair"));
   CHECK_FALSE(has(encoder, "causal"));
   CHECK(has(reasons(run("llama-3.2-1b", {{"seq", "512"}})), "causal"));
+  const auto job = [](const std::string& model) {
+    return report::estimate_page(run(model, {{"seq", "512"}})).as_text(false);
+  };
+  CHECK(has(job("bert-base-uncased"), "counted every"));
+  CHECK_FALSE(has(job("mamba-2.8b"), "counted causal"));
+  CHECK(has(job("llama-3.2-1b"), "counted"));
   // Dense Qwen3.5 shares its family's file with a mixture of experts.
   CHECK_FALSE(run("qwen3.5-27b-text", {{"seq", "64"}}).mixture_of_experts);
 }

@@ -47,8 +47,9 @@ void add_job(const Report& report, Page& page) {
   say("", run.precision);
   if (run.mode != "infer") say("", run.optimizer + (run.optimizer_step.empty() ? "" : " (" + run.optimizer_step + ")"));
   if (!run.attention.empty()) {
-    say("attention", run.attention + (run.attention_why.empty() ? "" : " (" + run.attention_why + ")") + ", counted " +
-                         run.attention_flops);
+    const std::string counting = attention_counted(report);
+    say("attention", run.attention + (run.attention_why.empty() ? "" : " (" + run.attention_why + ")") +
+                         (counting.empty() ? "" : ", counted " + counting));
   }
   if (run.mode != "infer") say("recompute", run.recompute);
   if (run.mode != "infer") say("loss", run.loss);

@@ -133,7 +133,7 @@ std::string flops_per_token_reason(const Report& report, double exact) {
   const double attention = counts_tape ? flops.attention.as_double() / tokens / rule : (exact - multiplied) / rule;
   if (attention > kNothing) {
     reasons.push_back("attention between " + format_count(report.run.seq) + " tokens (" + signed_percent(attention) +
-                      ", " + (counts_tape && !flops.attention_is_causal ? "every pair" : flops.convention) + ")");
+                      ", " + attention_counted(report) + ")");
   }
   // Weights of short convolutions are in N, and vectors that multiply nothing; the rest is what recurrences compute.
   const double rest = counts_tape && flops.recurrence > Flops() ? (exact - multiplied) / rule - attention : 0;
@@ -245,6 +245,13 @@ void time_row(const Report& report, Table& table) {
 
 Count tokens_per_step(const ResolvedRun& run) {
   return checked::multiply(checked::multiply(run.batch, run.seq), checked::multiply(run.accumulate, run.gpus));
+}
+
+std::string attention_counted(const Report& report) {
+  const Convention* const convention = convention_named(report.run.attention_flops);
+  if (!report.flops || !convention || !convention->counts_tape) return report.run.attention_flops;
+  if (report.flops->attention == Flops()) return {};
+  return report.flops->attention_is_causal ? report.run.attention_flops : "every pair";
 }
 
 std::string format_each(double bytes) {

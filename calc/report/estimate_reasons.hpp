@@ -16,6 +16,9 @@ constexpr double kUsualMfu = 0.4;
 // "16" or "8.003": bytes for each parameter.
 std::string format_each(double bytes);
 
+// How attention is counted: the convention's name; "every pair" where none is causal; nothing where there is none.
+std::string attention_counted(const Report& report);
+
 // Tokens that one optimizer step processes on all devices.
 Count tokens_per_step(const ResolvedRun& run);
 
