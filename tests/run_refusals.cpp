@@ -48,7 +48,8 @@ TEST_CASE("options of adapters that say too little or too much") {
   CHECK_THAT(refused({{"lora", "r=8"}, {"qlora", "r=8"}}), ContainsSubstring("--lora and --qlora exclude one another"));
   CHECK_THAT(refused({{"lora", "targets=all-linear"}}), ContainsSubstring("--lora: r, the rank, is missing"));
   CHECK_THAT(refused({{"lora", "r=8,targets="}}), ContainsSubstring("--lora: a target is missing"));
-  CHECK_THAT(refused({{"lora", "r=8,alpha=16"}}), ContainsSubstring("known are r, targets, dropout and dora, not 'alpha'"));
+  CHECK_THAT(refused({{"lora", "r=8,alpha=16"}}),
+             ContainsSubstring("known are r, targets, dropout and dora, not 'alpha'"));
   CHECK_THAT(refused({{"qlora", "r=8,dropout=1"}}),
              ContainsSubstring("--qlora: dropout must be at least 0 and below 1"));
   CHECK_THAT(refused({{"freeze", "head"}}), ContainsSubstring("this model's head is its embedding"));
