@@ -155,7 +155,7 @@ class Build:
 
     def compile(self, name, source, made):
         command = next(c for c in self.commands if c.endswith(f" -c {ROOT / name}"))
-        command = re.sub(r" -MD | -MT \S+| -MF \S+| -o \S+| -c \S+$", " ", command)
+        command = re.sub(r" -MD\b| -MT \S+| -MF \S+| -o \S+| -c \S+$| -Werror\b", "", command)
         return run(["bash", "-c", f"{command} -o {made} -c {source}"], cwd=self.folder).returncode == 0
 
     def link(self, target, made, output):

@@ -163,7 +163,8 @@ TEST_CASE("mfu: no sparse peak where there is no sparsity, no shares of a step t
 }
 
 TEST_CASE("JSON has no zeros for what does not apply, and every price that text has") {
-  for (const auto& operation : output_of({"roofline", "gpt2", "h100-sxm"})["operations"])
+  const nlohmann::json roofline = output_of({"roofline", "gpt2", "h100-sxm"});
+  for (const auto& operation : roofline["operations"])
     for (const char* key : {"flops", "intensity", "attainable"})
       if (operation.contains(key)) CHECK(operation[key].get<double>() > 0);
   const auto plan = output_of({"mfu", "gpt2", "h100-sxm", "--tokens", "10B", "--deadline", "3"});

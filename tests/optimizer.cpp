@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/optimizer.hpp"
+#include "core/passes/step.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/estimates.hpp"
 #include "tests/support/table.hpp"
@@ -177,4 +178,18 @@ TEST_CASE("paged states are not the device's", "[memory]") {
   CHECK(cost("paged-adamw", {1000, 100}, DType::bfloat16).states == Bytes(0));
   CHECK(cost("paged-adamw", {1000, 100}, DType::bfloat16).paged == Bytes(800000));
   CHECK(cost("paged-adamw", {999, 100}, DType::bfloat16).states == Bytes(799200));
+}
+
+TEST_CASE("optimizers of one kernel a tensor need no temporaries, however the step is asked for", "[memory]") {
+  // bitsandbytes' steps (optimizer_update_8bit_blockwise, optimizer_update_32bit) and Lion's work in place.
+  const ModelSource model = model_from_json(
+      R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 1, "n_head": 2, "vocab_size": 512, "n_positions": 16})");
+  for (const char* name : {"lion", "adamw-8bit", "paged-adamw", "paged-adamw-8bit"}) {
+    INFO(name);
+    StepPlan plan;
+    plan.precision = precision_named("fp32");
+    plan.optimizer = optimizer_named(name);
+    plan.optimizer_step = OptimizerStep::foreach_;
+    CHECK(optimizer_temporaries(*model.model, plan) == Bytes(0));
+  }
 }

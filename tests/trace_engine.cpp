@@ -113,6 +113,26 @@ TEST_CASE("a checkpointed region keeps its input and runs again, up to its last 
   CHECK(gradients == gradients_plain);
 }
 
+TEST_CASE("a region runs again under the autocast it ran under") {
+  // torch.utils.checkpoint restores autocast's state: the product that silu keeps is a 16-bit one both times.
+  Trace t({DType::bfloat16}, {leaf({6, 8}), leaf({8, 8})});
+  t.enter_autocast();
+  const Tensor x = mul(t, t.parameter(0), 1.0);
+  const auto region = [](Trace& inner, const Tensors& in) {
+    return silu(inner, linear(inner, in[0], inner.parameter(1)));
+  };
+  Tensor loss = scalar(t, t.checkpoint({x}, region));
+  t.leave_autocast();
+  run_backward(t, std::move(loss));
+  Count again = 0;
+  for (const Launch& launch : t.tape()) {
+    if (launch.pass != Pass::recompute || launch.op != Op::mm) continue;
+    CHECK(launch.dtype == DType::bfloat16);
+    ++again;
+  }
+  CHECK(again == 1);
+}
+
 TEST_CASE("layers that are repeated on the books count like layers that are traced") {
   const auto run = [](bool every_block, bool checkpoint, std::optional<DType> autocast) {
     const Count layers = 11, m = 6, h = 8;

@@ -7,6 +7,7 @@
 #include "core/ops/loss.hpp"
 #include "core/ops/matmul.hpp"
 #include "core/ops/normalise.hpp"
+#include "core/ops/select.hpp"
 #include "core/ops/views.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/graph.hpp"
@@ -58,7 +59,7 @@ TEST_CASE("operations that keep their input") {
 }
 
 TEST_CASE("operations that keep their output") {
-  for (Tensor (*op)(Trace&, const Tensor&) : {tanh, sigmoid, rsqrt, relu}) {
+  for (Tensor (*op)(Trace&, const Tensor&) : {tanh, sigmoid, rsqrt, relu, sqrt, expm1}) {
     Fixture f;
     const Tensor y = op(f.t, f.x);
     f.x = {};  // the input is not kept, so it is freed
