@@ -87,6 +87,31 @@ TEST_CASE("what is printed is read again as the same chain") {
   CHECK(parse(expression::to_string(chain)) == chain);
 }
 
+TEST_CASE("chains that differ in one place are not the same") {
+  const char* const all[] = {"x.view(2, 3)",
+                             "x.view(2, 4)",
+                             "x.view(3, 2)",
+                             "x.view(2)",
+                             "x.reshape(2, 3)",
+                             "x[0]",
+                             "x[1]",
+                             "x[0:1]",
+                             "x[0:2]",
+                             "x[0:2:2]",
+                             "x.sum(0)",
+                             "x.sum(0).sum(0)",
+                             "x.to(torch.bf16)",
+                             "x.to(torch.fp16)",
+                             "x[..., 0]",
+                             "x[:, 0]",
+                             "x[None]"};
+  for (const char* a : all)
+    for (const char* b : all) {
+      INFO(a << " and " << b);
+      CHECK((parse(a) == parse(b)) == (std::string(a) == b));
+    }
+}
+
 TEST_CASE("an expression can begin in several ways") {
   const Chain wanted = parse("x.t()");
   for (const char* text : {".t()", "t()", "  x . t ( ) ", "torch.t(x)"}) CHECK(parse(text) == wanted);
