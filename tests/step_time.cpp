@@ -93,6 +93,10 @@ TEST_CASE("published rates of large products") {
 TEST_CASE("a profile's own measurements come first") {
   Device device = built_in_device("h200");
   const Flops flops(1099511627776);
+  // A copy alone says nothing of products, so the step is not called measured.
+  Device copied = device;
+  copied.measured = {measured("copy", {{"elements", 1 << 30}}, Flops(0), Bytes(4294967296), 1.0e-3)};
+  CHECK(estimate(built_in_model("llama-3-8b"), &copied, options_of({})).time->basis == "roofline");
   device.measured.push_back(
       measured("matmul", {{"m", 8192}, {"n", 8192}, {"k", 8192}}, flops, Bytes(402653184), 1.5e-3));
   device.measured.push_back(measured("copy", {{"elements", 1 << 30}}, Flops(0), Bytes(4294967296), 1.0e-3));
