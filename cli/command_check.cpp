@@ -56,14 +56,13 @@ Command check_command() {
   command.summary = "estimate against measurement, operation by operation";
   command.description =
       "Predicts every operation of the model's step from what `llmcalc measure` found for squares, sweeps and copies, "
-      "and "
-      "holds it against what the same run found for the model's own shapes.\n\n"
+      "and holds it against what the same run found for the model's own shapes.\n\n"
       "Exit 1 when less than half of the step's time was measured, or the median error exceeds --tolerance.";
   command.examples = {"llmcalc check gpt2 cpu.yaml --seq 256 --precision fp32",
                       "llmcalc check gpt2 cpu.yaml --seq 256 --precision fp32 --tolerance 25% --format json"};
   command.positionals = {model_positional(),
                          {.name = "MEASURED", .help = "a profile that `llmcalc measure --model MODEL` wrote"}};
-  take_run_options(command, {"tokens", "gpus", "mfu", "price", "require-fit", "attention-flops"},
+  take_run_options(command, not_of_one_step(),
                    "a step is measured as it runs on one device; `llmcalc estimate` takes it");
   command.options.push_back({.name = "tolerance",
                              .value = "X",

@@ -68,8 +68,7 @@ Command compare_command() {
   command.summary = "one job on several devices, side by side";
   command.description =
       "Whether the job fits, how long a step takes, MFU, and tokens per second, dollar and joule. With --require-fit "
-      "it "
-      "ends with 1 when the job fits none of them.";
+      "it ends with 1 when the job fits none of them.";
   command.examples = {
       "llmcalc compare llama-3-8b a100-sxm-80gb h100-sxm h200 --seq 8192 --recompute full",
       "llmcalc compare gpt2 t4 rtx-4090 a100-sxm-40gb --batch 8 --sort tokens-per-dollar --format markdown"};

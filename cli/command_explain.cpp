@@ -67,12 +67,11 @@ Command explain_command() {
   command.description =
       "Looks for a size, such as the one an allocator could not serve, among the tensors of one training step: single "
       "tensors, one of each layer together, sums of two and three. A figure written with a point is taken as rounded "
-      "to "
-      "its last digit, others as exact.";
+      "to its last digit, others as exact.";
   command.examples = {"llmcalc explain 501MiB llama-3-8b --seq 2048",
                       "llmcalc explain 896.00MiB my-model/config.json --attention eager"};
   command.positionals = {{.name = "SIZE", .help = "bytes with their unit: 896MiB, \"3.91 GiB\""}, model_positional()};
-  take_run_options(command, {"tokens", "gpus", "mfu", "price", "require-fit", "attention-flops"},
+  take_run_options(command, not_of_one_step(),
                    "explain looks among the tensors of one device; `llmcalc estimate` takes it");
   command.run = run;
   return command;

@@ -288,8 +288,7 @@ Command measure_command() {
   command.summary = "measure this machine, verify, write a device profile";
   command.description =
       "Runs matrix products, passes over memory and, with --model, every distinct operation of a model's step; checks "
-      "what "
-      "they computed; writes a profile that stands wherever a DEVICE does.\n\n"
+      "what they computed; writes a profile that stands wherever a DEVICE does.\n\n"
       "The profile is whole after every workload, so that an interrupt loses the one in progress at most.";
   command.examples = {"llmcalc measure --quick",
                       "llmcalc measure --quick --model gpt2 --seq 256 --precision fp32 --out cpu.yaml",
@@ -311,7 +310,7 @@ Command measure_command() {
        .help = "measure the operations of this model's step, with the run options",
        .group = what},
       {.name = "quick",
-       .help = "at most 10 s on a processor, 20 s on a GPU; noisy values are marked, exit 0",
+       .help = "at most 10 s on a processor (20 s on a busy one), 20 s on a GPU; noisy values are marked, exit 0",
        .group = how},
       {.name = "full", .help = "at most 5 min", .group = how},
       {.name = "tiny",
@@ -326,7 +325,7 @@ Command measure_command() {
       {.name = "resume", .help = "go on with what FILE already holds", .group = how},
       {.name = "allow-noisy", .help = "exit 0 even when a workload never settled", .group = how},
   };
-  take_run_options(command, {"tokens", "gpus", "mfu", "price", "require-fit", "attention-flops"},
+  take_run_options(command, not_of_one_step(),
                    "a step is measured as it runs on one device; `llmcalc estimate` takes it");
   command.run = run;
   return command;

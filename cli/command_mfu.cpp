@@ -100,10 +100,8 @@ Command mfu_command() {
   command.summary = "MFU and HFU of a run that was timed, and where other answers come from";
   command.description =
       "From tokens per second, the time of a step or the days of a whole run: the share of the device's dense peak "
-      "that "
-      "the model's FLOPs, and those executed, come to; what other conventions and common mistakes would make of the "
-      "same "
-      "run; what the rest of the step went into.\n\n"
+      "that the model's FLOPs, and those executed, come to; what other conventions and common mistakes would make of "
+      "the same run; what the rest of the step went into.\n\n"
       "--budget and --deadline turn it round: tokens for so many dollars, devices for so many days.";
   command.examples = {"llmcalc mfu llama-3-8b h100-sxm --seq 8192 --tokens-per-second 7000",
                       "llmcalc mfu llama-2-70b a100-sxm-80gb --gpus 2048 --tokens 2T --days 35",
@@ -115,7 +113,8 @@ Command mfu_command() {
       {.name = "days", .value = "D", .help = "of the whole training of --tokens", .group = "What is known"},
       {.name = "budget", .value = "X", .help = "dollars: how many tokens do they buy?", .group = "What is known"},
       {.name = "deadline", .value = "D", .help = "days: how many devices do --tokens take?", .group = "What is known"}};
-  take_run_options(command, {"require-fit"}, "mfu does not ask whether the job fits; `llmcalc estimate` does");
+  take_run_options(command, {"require-fit", "expandable-segments"},
+                   "mfu does not ask about memory; `llmcalc estimate` does");
   command.explains = true;
   command.run = run;
   return command;

@@ -68,11 +68,7 @@ RooflineReport asked_for(const Arguments& arguments, Output& output) {
     const JobArguments job = job_from(arguments, output);
     return job_roofline(job.model, *job.device, job.options);
   }
-  for (const Option& option : run_option_definitions()) {
-    if (arguments.has(option.name))
-      throw Error(Exit::usage, "--" + option.name + " describes a job, and there is no MODEL",
-                  "llmcalc roofline MODEL DEVICE --" + option.name + " ...");
-  }
+  refuse_run_options(arguments, "llmcalc roofline MODEL DEVICE");
   Diagnostics problems;
   const Device device = load_device(*arguments.get("DEVICE"), problems);
   for (const Diagnostic& warning : problems.all()) output.warnings.push_back(warning);
@@ -129,8 +125,7 @@ Command roofline_command() {
   command.description =
       "For a DEVICE alone: its peaks, its memory bandwidth and the intensity where they meet. With a MODEL: every "
       "operation of one optimizer step, forward, backward and optimizer, with its FLOPs, bytes, intensity, what bounds "
-      "it "
-      "and the least time it takes.\n\n"
+      "it and the least time it takes.\n\n"
       "--plot needs gnuplot.";
   command.examples = {"llmcalc roofline h100-sxm",
                       "llmcalc roofline llama-3-8b h100-sxm --seq 8192 --plot roofline.svg",
@@ -146,7 +141,7 @@ Command roofline_command() {
       {.name = "peak", .value = "R", .help = "instead of a DEVICE: a compute rate, 100TFLOP/s", .group = "Roofline"},
       {.name = "bandwidth", .value = "R", .help = "and a memory rate, 1TB/s", .group = "Roofline"},
       {.name = "intensity", .value = "I", .help = "and FLOPs for each byte moved: 20", .group = "Roofline"}};
-  take_run_options(command, {"tokens", "gpus", "mfu", "price", "require-fit", "attention-flops"},
+  take_run_options(command, not_of_one_step(),
                    "a roofline is of one device's step as it runs; `llmcalc estimate` takes it");
   command.explains = true;
   command.positionals_not_needed_with = {"peak", "bandwidth", "intensity"};

@@ -17,13 +17,13 @@ namespace {
 // `devices`.
 std::string check(const std::string& path, std::vector<Device>& devices, Diagnostics& diagnostics) {
   const Document document = load_file(path);
-  const Value* schema = document.root.find("schema");
-  if (schema != nullptr && schema->text == device_schema) {
+  const std::string schema = schema_of(document.root);
+  if (schema == device_schema) {
     const Device device = read_device(document.root, path, diagnostics, Purpose::validate);
     if (!diagnostics.has_errors()) devices.push_back(device);
     return "device";
   }
-  if (schema != nullptr && schema->text == node_schema) {
+  if (schema == node_schema) {
     check_node(document.root, diagnostics);
     return "node";
   }

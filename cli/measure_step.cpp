@@ -1,6 +1,7 @@
 #include "cli/measure_step.hpp"
 
 #include "cli/model_argument.hpp"
+#include "cli/run_options.hpp"
 #include "core/resolve.hpp"
 #include "core/step_operations.hpp"
 
@@ -9,7 +10,7 @@ namespace llmcalc::cli {
 namespace {
 
 // A stream larger than this is run in part: it has no shape that would change with its length.
-constexpr Count largest_stream = 64 << 20;
+constexpr Count largest_stream = 64 << 20;  // bytes
 
 // A device with a peak for every number format the backend computes in: enough for the run's defaults to be chosen.
 Device stand_in(Backend& backend, const DeviceInfo& info) {
@@ -35,7 +36,10 @@ Count row_of(const Launch& launch, const Model& model, const Job& job) {
 
 StepToMeasure step_to_measure(const Arguments& arguments, Backend& backend, const DeviceInfo& info, Output& output) {
   StepToMeasure result;
-  if (!arguments.has("model")) return result;
+  if (!arguments.has("model")) {
+    refuse_run_options(arguments, "llmcalc measure --model MODEL");
+    return result;
+  }
   Arguments with_model = arguments;
   with_model.values["MODEL"] = arguments.all("model");
   const JobArguments job = job_from(with_model, output);

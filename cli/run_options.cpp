@@ -20,7 +20,7 @@ std::vector<std::string> architecture_names() {
 std::vector<Option> definitions() {
   const std::string job = "The job", recipe = "How it is computed", trained = "What is trained",
                     answer = "What is answered";
-  return {
+  std::vector<Option> all = {
       {.name = "mode",
        .value = "train|infer",
        .help = "training, or inference (--seq is then the context length)",
@@ -148,22 +148,29 @@ std::vector<Option> definitions() {
        .names = architecture_names},
       {.name = "run", .value = "FILE", .help = "a YAML file with run options; the command line wins", .group = answer},
   };
-}
-
-}  // namespace
-
-std::vector<Option> run_option_definitions() {
-  std::vector<Option> all = definitions();
   for (Option& option : all) option.read_later = true;
   return all;
 }
 
+}  // namespace
+
+std::vector<std::string> not_of_one_step() {
+  return {"tokens", "gpus", "mfu", "price", "require-fit", "attention-flops", "expandable-segments"};
+}
+
 void take_run_options(Command& command, const std::vector<std::string>& without_effect, const std::string& why) {
-  for (Option& option : run_option_definitions()) {
+  for (Option& option : definitions()) {
     const bool refused = std::find(without_effect.begin(), without_effect.end(), option.name) != without_effect.end();
     (refused ? command.refused : command.options).push_back(std::move(option));
   }
   command.why_refused = why;
+}
+
+void refuse_run_options(const Arguments& arguments, const std::string& with_model) {
+  for (const Option& option : definitions())
+    if (arguments.has(option.name))
+      throw Error(Exit::usage, "--" + option.name + " describes a job, and there is no MODEL",
+                  with_model + " --" + option.name + " ...");
 }
 
 RunOptions run_options_from(const Arguments& arguments, const Value* model, Output& output) {

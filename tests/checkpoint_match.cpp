@@ -2,6 +2,7 @@
 // found and named.
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.hpp"
@@ -315,6 +316,9 @@ TEST_CASE("checkpoints: GGUF against the configuration beside it") {
   CHECK(answer.output["checkpoint"]["metadata"]["general.architecture"] == "llama");
   CHECK(answer.output["checkpoint"]["types"].size() == 3);
   std::vector<Piece> wrong = pieces;
+  std::filesystem::rename(folder.path() + "/model.gguf", folder.path() + "/Model.GGUF");
+  CHECK(params(folder.path()).output["checkpoint"]["format"] == "GGUF");
+  std::filesystem::remove(folder.path() + "/Model.GGUF");
   wrong.back() = {"blk.0.ffn_down_exps.weight", {512, 256, 2}, 12, 1024 * 144};
   write(wrong);
   CHECK(params(folder.path()).exit == 1);

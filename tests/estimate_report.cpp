@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "core/report.hpp"
+#include "core/training.hpp"
 #include "report/estimate.hpp"
 #include "report/estimate_reasons.hpp"
 #include "report/layout.hpp"
@@ -97,7 +98,7 @@ TEST_CASE("tokens of a step count sequences, micro-batches and devices") {
   run.seq = 5;
   run.accumulate = 7;
   run.gpus = 11;
-  CHECK(report::tokens_per_step(run) == 3 * 5 * 7 * 11);
+  CHECK(tokens_in_step(run) == 3 * 5 * 7 * 11);
 }
 
 TEST_CASE("the page says the job, the gap and the verdict") {

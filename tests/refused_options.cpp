@@ -60,11 +60,23 @@ TEST_CASE("an option without effect is refused, not ignored") {
     CHECK_THAT(refused({"roofline", "gpt2", "h100-sxm", option, "4"}, 2), ContainsSubstring("llmcalc estimate"));
   }
   refused({"roofline", "gpt2", "h100-sxm", "--require-fit"}, 2);
+  for (const char* option : {"--require-fit", "--expandable-segments"}) {
+    CHECK_THAT(refused({"mfu", "gpt2", "h100-sxm", "--tokens-per-second", "10000", option}, 2),
+               ContainsSubstring("does not ask about memory"));
+  }
   refused({"mfu", "gpt2", "h100-sxm", "--tokens-per-second", "10000", "--price", "4"}, 2);
   const std::string inference =
       refused({"estimate", "gpt2", "--mode", "infer", "--mfu", "10%", "--price", "4", "--optimizer", "adamw"}, 2);
   for (const char* option : {"--mfu", "--price", "--optimizer"}) CHECK_THAT(inference, ContainsSubstring(option));
   CHECK_THAT(refused({"estimate", "gpt2", "--kv-dtype", "fp8"}, 2), ContainsSubstring("--mode infer"));
+}
+
+TEST_CASE("an option of a job is refused where no model is given") {
+  for (const Words& command : {Words{"roofline", "h100-sxm"}, Words{"measure", "--tiny"}}) {
+    Words with_batch = command;
+    with_batch.insert(with_batch.end(), {"--batch", "3"});
+    CHECK_THAT(refused(with_batch, 2), ContainsSubstring("--batch describes a job, and there is no MODEL"));
+  }
 }
 
 TEST_CASE("--explain adds formulas, or is refused where there are none") {

@@ -103,8 +103,7 @@ void add_scope(Report& report, const Resolved& resolved, const ModelSource& sour
   if (resolved.kv_bits) {
     scope.push_back(
         "inference: weights, the cache of keys and values, and what one pass over the prompt needs at once; FLOPs are "
-        "of "
-        "one forward pass over all tokens; no time");
+        "of one forward pass over all tokens; no time");
     if (source.model && !report.memory.kv_cache && !report.memory.sequence_states)
       scope.push_back("nothing is kept from token to token: an encoder has no cache of keys and values");
     if (report.memory.sequence_states)
@@ -119,8 +118,7 @@ void add_scope(Report& report, const Resolved& resolved, const ModelSource& sour
   if (resolved.run.mtp)
     scope.push_back(
         "multi-token prediction: the library builds these layers for drafting and trains none; here they see all "
-        "tokens "
-        "and share embedding and head, and their losses are added to the model's");
+        "tokens and share embedding and head, and their losses are added to the model's");
   if (!report.size_only && device && !device->compute_capability && report.time && report.time->basis == "roofline")
     scope.push_back("kernels: attention's kernel and the cost of a launch are taken from CUDA devices");
   if (source.model && source.model->info.max_seq > 0 && longest_document(resolved.run) > source.model->info.max_seq)
@@ -179,11 +177,9 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
         report.scope.push_back(
             "the experts' products run in float32: torch 2.15 has no autocast rule for _grouped_mm; --precision bf16 "
             "runs them in 16 bits");
-      add_device_memory(report.memory,
-                        infers ? report.memory.peak
-                               : simulate_reserved(*source.model, resolved.plan, log, optimizer_begins,
-                                                   resolved.run.expandable_segments),
-                        device);
+      add_device_memory(
+          report.memory,
+          infers ? report.memory.peak : simulate_reserved(*source.model, resolved.plan, log, optimizer_begins), device);
       if (!report.memory.reserved)
         report.scope.push_back("the allocator's pool: so many layers allocate more often than is replayed");
       if (device) {

@@ -142,8 +142,7 @@ Limits judge(const MemoryReport& memory, const Device& device) {
     if (pool > limits.tensors) {
       fit.headroom = limits.tensors.value() - memory.peak.value();
       fit.note = "the allocator's pool would grow to " + format_gib(pool) +
-                 ": it has to give cached blocks back, which takes " +
-                 "time; expandable segments (PYTORCH_CUDA_ALLOC_CONF) keep it smaller";
+                 ": it has to give cached blocks back, which takes time";
     }
   }
   return limits;
@@ -230,6 +229,7 @@ FitReport judge_fit(const Model& model, const StepPlan& plan, const TracedStep& 
   Limits limits = judge(memory, device);
   StepCosts costs(model, plan, step);
   FitReport& fit = limits.report;
+  if (!fit.note.empty() && !plan.expandable_segments) fit.note += "; --expandable-segments keeps it smaller";
   if (limits.tensors < Bytes(0)) return fit;
   const Bytes states =
       memory.parameters + memory.gradients + memory.master_weights + memory.optimizer_states + memory.buffers;

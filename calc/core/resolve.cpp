@@ -266,7 +266,7 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   run.freeze = given.freeze;
   choose_prediction(r, given, source);
   choose_trained(r, source);
-  run.expandable_segments = given.expandable_segments;
+  run.expandable_segments = r.plan.expandable_segments = given.expandable_segments;
 
   if (run.mfu && *run.mfu > 1)
     throw Error(

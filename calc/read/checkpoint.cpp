@@ -25,8 +25,11 @@ namespace fs = std::filesystem;
 constexpr std::size_t largest_index = 100'000'000;  // bytes, as for a header
 constexpr std::size_t most_reported = 5;
 
-bool ends_with(const std::string& text, std::string_view with) {
-  return text.size() > with.size() && text.compare(text.size() - with.size(), with.size(), with) == 0;
+std::string lower_name(const fs::path& path) {
+  std::string name = path.filename().string();
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+  return name;
 }
 
 // "x-00002-of-00005.gguf": a piece of "x" in five; 0 where the name says nothing of the kind.
@@ -55,7 +58,7 @@ void read_one(const fs::path& path, Checkpoint& into) {
   if (problem || !fs::is_regular_file(path)) syntax_error(shown, 0, 0, "is not a file that can be read");
   std::ifstream in(path, std::ios::binary);
   if (!in) syntax_error(shown, 0, 0, "cannot be opened for reading");
-  into.format = ends_with(shown, ".gguf") ? "GGUF" : "safetensors";
+  into.format = lower_name(path).ends_with(".gguf") ? "GGUF" : "safetensors";
   (into.format == "GGUF" ? read_gguf : read_safetensors)(in, size, shown, into);
   into.files.push_back(path.filename().string());
   into.on_disk += Bytes(static_cast<Count>(size));
@@ -170,8 +173,7 @@ std::vector<std::string> files_ending(const fs::path& folder, std::string_view e
   std::vector<std::string> names;
   std::error_code problem;
   for (const auto& entry : fs::directory_iterator(folder, problem)) {
-    const std::string name = entry.path().filename().string();
-    if (ends_with(name, ending)) names.push_back(name);
+    if (lower_name(entry.path()).ends_with(ending)) names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -219,10 +221,8 @@ std::optional<Checkpoint> read_folder(const fs::path& folder) {
 }  // namespace
 
 bool is_checkpoint_file(const std::string& path) {
-  std::string name = fs::path(path).filename().string();
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
-  return ends_with(name, ".safetensors") || ends_with(name, ".gguf");
+  const std::string name = lower_name(path);
+  return name.ends_with(".safetensors") || name.ends_with(".gguf");
 }
 
 std::optional<Checkpoint> load_checkpoint(const std::string& path) {

@@ -26,11 +26,6 @@ const std::vector<std::string>& peak_names() {
   return names;
 }
 
-const std::vector<std::string>& link_names() {
-  static const std::vector<std::string> names = {"nvlink", "xgmi", "ici", "roce", "neuronlink"};
-  return names;
-}
-
 bool is_peak(std::string name) {
   const std::string sparse = "_sparse";
   if (name.size() > sparse.size() && name.compare(name.size() - sparse.size(), sparse.size(), sparse) == 0) {

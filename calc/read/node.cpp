@@ -25,9 +25,11 @@ void check_device(Fields& fields, Diagnostics& diagnostics) {
 void check_links(Fields& fields, Diagnostics& diagnostics) {
   const Value& links = map_under(fields, "links", true);
   Fields all(links, diagnostics, "links");
-  for (const char* name : {"nvlink", "xgmi", "ici", "roce", "neuronlink", "network"}) {
-    if (!all.has(name)) continue;
-    Fields link(map_under(all, name), diagnostics, std::string("links.") + name);
+  std::vector<std::string> names = link_names();
+  names.push_back("network");  // to the next node
+  for (const std::string& name : names) {
+    if (!all.has(name.c_str())) continue;
+    Fields link(map_under(all, name.c_str()), diagnostics, "links." + name);
     if (!link.has("per_direction")) link.error("per_direction", "is required and missing", "such as 450 GB/s");
     quantity(link, "per_direction", parse_byte_rate);
     report_unread(link, true, diagnostics);

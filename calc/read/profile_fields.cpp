@@ -2,6 +2,11 @@
 
 namespace llmcalc {
 
+const std::vector<std::string>& link_names() {
+  static const std::vector<std::string> names = {"nvlink", "xgmi", "ici", "roce", "neuronlink"};
+  return names;
+}
+
 const Value& map_under(Fields& fields, const char* key, bool required) {
   static const Value empty = [] {
     Value value;

@@ -33,6 +33,9 @@ std::optional<T> quantity(Fields& fields, const char* key, Parsed<T> (*parse)(st
   return *parsed;
 }
 
+// What may join a device to another ("nvlink", ...).
+const std::vector<std::string>& link_names();
+
 // The map under `key`, or an empty one.
 const Value& map_under(Fields& fields, const char* key, bool required = false);
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/quantity.hpp"
+#include "core/training.hpp"
 #include "report/estimate.hpp"
 #include "report/estimate_reasons.hpp"
 #include "report/formulas.hpp"
@@ -24,7 +25,7 @@ void explain_parameters(const Report& report, Page& page) {
 }
 
 void explain_flops(const Report& report, Page& page) {
-  const Count tokens = tokens_per_step(report.run);
+  const Count tokens = tokens_in_step(report.run);
   const bool inference = report.run.mode == "infer";
   const Count n = report.mixture_of_experts ? report.parameters.active : report.parameters.total;
   page.heading("FLOPs of a step, explained");
@@ -104,7 +105,7 @@ void explain_memory(const Report& report, Page& page) {
 void explain_predicted(const Report& report, Page& page) {
   const TimeReport& time = *report.time;
   if (report.run.mode != "infer") {
-    const Flops flops = Flops(report.rule_6nd_per_token) * tokens_per_step(report.run);
+    const Flops flops = Flops(report.rule_6nd_per_token) * tokens_in_step(report.run);
     add_formula(page, "rule of thumb", "training_time",
                 {{"flops", flops.value()},
                  {"devices", report.device->count},

@@ -5,6 +5,7 @@
 
 #include "core/quantity.hpp"
 #include "core/suggest.hpp"
+#include "core/training.hpp"
 #include "report/estimate.hpp"
 #include "report/estimate_reasons.hpp"
 #include "report/terminal.hpp"
@@ -39,7 +40,7 @@ void add_job(const Report& report, Page& page) {
   if (run.accumulate > 1) job += ", " + format_count(run.accumulate) + " micro-batches a step";
   if (run.gpus > 1) job += ", on each of " + counted(run.gpus, "device");
   if (run.accumulate > 1 || run.gpus > 1 || run.batch > 1)
-    job += " = " + counted(tokens_per_step(run), "token") + (run.mode == "infer" ? "" : " a step");
+    job += " = " + counted(tokens_in_step(run), "token") + (run.mode == "infer" ? "" : " a step");
   std::vector<std::string> words = {job};
   const auto say = [&](const std::string& label, const std::string& value) {
     if (!value.empty()) words.push_back(label.empty() ? value : label + " " + value);

@@ -7,6 +7,7 @@
 #include "core/conventions.hpp"
 #include "core/quantity.hpp"
 #include "core/rules.hpp"
+#include "core/training.hpp"
 
 namespace llmcalc::report {
 
@@ -129,7 +130,7 @@ std::string flops_per_token_reason(const Report& report, double exact) {
   const Convention* const convention = convention_named(flops.convention);
   const bool counts_tape = convention && convention->counts_tape;
   // Conventions with a formula of their own do not say what is attention.
-  const double tokens = static_cast<double>(tokens_per_step(report.run));
+  const double tokens = static_cast<double>(tokens_in_step(report.run));
   const double attention = counts_tape ? flops.attention.as_double() / tokens / rule : (exact - multiplied) / rule;
   if (attention > kNothing) {
     reasons.push_back("attention between " + format_count(report.run.seq) + " tokens (" + signed_percent(attention) +
@@ -174,7 +175,7 @@ void flops_rows(const Report& report, Table& table) {
                         {format_flops(Flops(static_cast<Int128>(exact))), exact},
                         flops_per_token_reason(report, exact)});
 
-  const Flops rule_step = rule * tokens_per_step(report.run);
+  const Flops rule_step = rule * tokens_in_step(report.run);
   table.rows.push_back({is_inference(report) ? "FLOPs in all" : "FLOPs per step",
                         {sign.substr(0, 2) + "D: " + format_flops(rule_step), rule_step},
                         {format_flops(report.flops->model), report.flops->model},
@@ -224,28 +225,25 @@ void time_row(const Report& report, Table& table) {
     return;
   }
   const TimeReport& time = *report.time;
-  const Flops flops = Flops(rule_parameters(report)) * flops_per_parameter(report) * tokens_per_step(report.run);
+  const Flops flops = Flops(rule_parameters(report)) * flops_per_parameter(report) * tokens_in_step(report.run);
   const bool given = time.basis == "mfu";  // then the rule takes that one, too
   const double mfu = given ? time.mfu : kUsualMfu;
   const Seconds rule = rule_training_time(flops, report.device->count, report.device->peak, mfu);
   // step / rule = (model FLOPs / 6ND) x (the rule's MFU / this job's)
   std::vector<std::string> reasons;
+  const std::string usual = format_significant(100 * kUsualMfu, 2) + " %";
   if (!given)
-    reasons.push_back("MFU " + format_percent(time.mfu) + " instead of the usual 40 % (" +
+    reasons.push_back("MFU " + format_percent(time.mfu) + " instead of the usual " + usual + " (" +
                       signed_percent(mfu / time.mfu - 1) + ")");
   const double work = report.flops ? report.flops->model.as_double() / flops.as_double() - 1 : 0;
   if (std::abs(work) >= kNothing) reasons.push_back("the FLOPs (" + signed_percent(work) + ")");
   table.rows.push_back({"time per step",
-                        {(given ? "6ND/MFU: " : "6ND/40 %: ") + format_time(rule), rule},
+                        {"6ND/" + (given ? "MFU" : usual) + ": " + format_time(rule), rule},
                         {format_time(*time.step), *time.step},
                         reasons.empty() ? "they agree" : joined(reasons)});
 }
 
 }  // namespace
-
-Count tokens_per_step(const ResolvedRun& run) {
-  return checked::multiply(checked::multiply(run.batch, run.seq), checked::multiply(run.accumulate, run.gpus));
-}
 
 std::string attention_counted(const Report& report) {
   const Convention* const convention = convention_named(report.run.attention_flops);

@@ -19,7 +19,4 @@ std::string format_each(double bytes);
 // How attention is counted: the convention's name; "every pair" where none is causal; nothing where there is none.
 std::string attention_counted(const Report& report);
 
-// Tokens that one optimizer step processes on all devices.
-Count tokens_per_step(const ResolvedRun& run);
-
 }  // namespace llmcalc::report

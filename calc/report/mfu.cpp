@@ -62,8 +62,9 @@ void add_breakdown(const UtilizationReport& report, Page& page) {
     page.line(expected + ".", Tone::plain, 2);
   }
   if (report.host_at_worst > *report.step * 0.5)
-    page.line("A framework that issues one operation in 14.8 us needs " + format_time(report.host_at_worst) +
-                  " for the " + format_count(report.kernels) +
+    page.line("A framework that issues one operation in " +
+                  format_time(report.host_at_worst / static_cast<double>(report.kernels)) + " needs " +
+                  format_time(report.host_at_worst) + " for the " + format_count(report.kernels) +
                   " kernels of a step: larger batches, compilation or graphs may help.",
               Tone::plain, 2);
   page.line("Rates: " + report.rates + ".", Tone::faint, 2);

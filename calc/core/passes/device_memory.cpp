@@ -58,9 +58,9 @@ class Replay {
 }  // namespace
 
 std::optional<Bytes> simulate_reserved(const Model& model, const StepPlan& plan, const AllocationLog& log,
-                                       std::size_t optimizer_begins, bool expandable_segments) {
+                                       std::size_t optimizer_begins) {
   if (!log.complete()) return std::nullopt;
-  Replay replay(expandable_segments);
+  Replay replay(plan.expandable_segments);
   const auto hold = [&](Bytes bytes, Count copies) { replay.hold(bytes, copies); };
   visit_weights(model, plan, hold);
   if (plan.accumulate > 1 || plan.precision->gradients_persist) visit_gradients(model, plan, hold);

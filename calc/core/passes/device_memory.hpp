@@ -16,7 +16,7 @@ namespace llmcalc {
 // first, in what its backward pass has left free, and the second finds the pool as the first left it. `log` is that of
 // one step whose last events, from `optimizer_begins` on, are the optimizer's. Nothing when the log is not complete.
 std::optional<Bytes> simulate_reserved(const Model& model, const StepPlan& plan, const AllocationLog& log,
-                                       std::size_t optimizer_begins, bool expandable_segments = false);
+                                       std::size_t optimizer_begins);
 
 struct FrameworkAllowance {
   Bytes expected, least, most;

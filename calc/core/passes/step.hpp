@@ -21,7 +21,8 @@ struct StepPlan {
   const Precision* precision = nullptr;
   const Optimizer* optimizer = nullptr;
   OptimizerStep optimizer_step = OptimizerStep::foreach_;
-  Count accumulate = 1;  // the micro-batch traced is one of so many; memory is that of the last
+  Count accumulate = 1;              // the micro-batch traced is one of so many; memory is that of the last
+  bool expandable_segments = false;  // of the caching allocator
 };
 
 // The parameters a plan runs with: the model's, or those with what is trained marked and adapters added.
