@@ -26,7 +26,7 @@ constexpr double sustained_sample = 0.01, idle_before_burst = 0.5, burst_seconds
 
 struct Samples {
   std::vector<double> wall, cpu;  // seconds of one run each
-  Count disturbed = 0;
+  std::vector<bool> disturbed;
 };
 
 struct Arm {
@@ -49,7 +49,7 @@ bool sample(Backend& backend, Arm& arm, double& spent) {
   spent += timing.seconds;
   arm.samples.wall.push_back(timing.seconds * scale);
   arm.samples.cpu.push_back(timing.cpu_seconds * scale);
-  arm.samples.disturbed += timing.disturbed;
+  arm.samples.disturbed.push_back(timing.disturbed);
   return true;
 }
 
@@ -130,7 +130,7 @@ MeasuredWorkload record_of(const DeviceInfo& info, const Task& task, const Sampl
   r.p95 = Seconds(wall.p95);
   r.noise = std::isfinite(wall.half_width) ? wall.half_width : 1;
   r.cpu_median = Seconds(summarise(samples.cpu).median);
-  r.disturbed = samples.disturbed;
+  r.disturbed = std::count(samples.disturbed.begin(), samples.disturbed.end(), true);
   r.stop = std::move(stop);
   r.noisy = !(r.noise < limits.target) || static_cast<Count>(wall.count) < limits.fewest;
   if (std::abs(wall.drift) > drift_limit && std::abs(wall.drift) > 2 * r.noise) {
@@ -254,6 +254,7 @@ std::vector<Outcome> measure_sustained(Backend& backend, const DeviceInfo& info,
       if (which == 0 ? begun[i] >= first_end : begun[i] < last_begin) continue;
       part.wall.push_back(arm.samples.wall[i]);
       part.cpu.push_back(arm.samples.cpu[i]);
+      part.disturbed.push_back(arm.samples.disturbed[i]);
     }
     if (part.wall.empty() && arm.problem.empty()) outcome.skipped = "one run takes longer than that part of the time";
     if (!outcome.skipped.empty()) continue;

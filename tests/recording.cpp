@@ -119,11 +119,12 @@ TEST_CASE("The processor's kernels are right twice, and nothing that is known is
 }
 
 TEST_CASE("A long run tells the burst from what is sustained") {
-  // The first tenth of 20 s takes 10 ms a run, the second half 12.5 ms: power or heat set in.
-  std::string samples;
-  for (int i = 0; i < 400; ++i) samples += " 0.010";
-  for (int i = 0; i < 2000; ++i) samples += " 0.0125";
-  replay::ReplayBackend backend(steady + "workload *\nsamples" + samples + "\n", "throttling");
+  // The first tenth of 20 s takes 10 ms a run, the second half 12.5 ms: power or heat set in, and the device says so.
+  std::string samples, disturbed;
+  for (int i = 0; i < 400; ++i) samples += " 0.010", disturbed += " 0";
+  for (int i = 0; i < 2000; ++i) samples += " 0.0125", disturbed += " 1";
+  replay::ReplayBackend backend(steady + "workload *\nsamples" + samples + "\ndisturbed" + disturbed + "\n",
+                                "throttling");
   Plan plan = small_plan();
   plan.groups.resize(1);
   plan.sustained = 20;
@@ -133,6 +134,8 @@ TEST_CASE("A long run tells the burst from what is sustained") {
   REQUIRE(sustained != nullptr);
   CHECK(burst->median.value() == Approx(0.010));
   CHECK(sustained->median.value() == Approx(0.0125));
+  CHECK(burst->disturbed == 0);
+  CHECK(sustained->disturbed == sustained->samples);
   CHECK(burst->verified);
   CHECK(sustained->verified);
   // Ceilings are what lasts.
