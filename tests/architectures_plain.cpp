@@ -93,7 +93,8 @@ TEST_CASE("a published family and its plain switches are one model", "[architect
 TEST_CASE("plain switches that make no sense are refused", "[architectures]") {
   for (const std::string more :
        {R"("norm": "rsm")", R"("heads": 7)", R"("pattern": ["lokal"])", R"("positions": "rotory")",
-        R"("experts": 4, "experts_per_token": 5, "expert_size": 8)", R"("rotary_fraction": 0.01)"}) {
+        R"("experts": 4, "experts_per_token": 5, "expert_size": 8)", R"("rotary_fraction": 0.01)",
+        R"("rotary_fraction": 2)"}) {
     INFO(more);
     CHECK_THROWS_AS(
         model_from_json(document("\"model_type\": \"transformer\", \"hidden_size\": 128, \"layers\": 2, "

@@ -70,8 +70,8 @@ void read_attention(Fields& f, TransformerSpec& s, AttentionSpec& a) {
     a.latent = latent;
   }
   if (a.rotary.style == RotaryStyle::none) return;
-  if (a.rotary.size < 2 || a.rotary.size % 2 != 0)
-    f.error("rotary_fraction", "rotary positions need an even number of elements of a head");
+  if (!can_turn(a.rotary.size, a.qk_size))
+    f.error("rotary_fraction", "rotary positions need an even number of a head's elements, at most all");
   s.rotary_sizes = {a.rotary.size};
 }
 
