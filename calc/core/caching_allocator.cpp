@@ -9,12 +9,11 @@ namespace {
 
 constexpr Count mebibyte = Count{1} << 20;
 // The allocator's own constants, under its own names.
-constexpr Count min_block_size = 512;             // every size is rounded up to it
-constexpr Count small_size = mebibyte;            // up to this a block is of the small pool
-constexpr Count small_buffer = 2 * mebibyte;      // whose segments have this size
-constexpr Count large_buffer = 20 * mebibyte;     // segments for blocks from 1 to 10 MiB
-constexpr Count min_large_alloc = 10 * mebibyte;  // from here on a block gets a segment of its own,
-constexpr Count round_large = 2 * mebibyte;       // rounded up to this
+constexpr Count min_block_size = 512;          // every size is rounded up to it
+constexpr Count small_size = mebibyte;         // up to this a block is of the small pool
+constexpr Count small_buffer = 2 * mebibyte;   // whose segments have this size
+constexpr Count large_buffer = 20 * mebibyte;  // segments for blocks from 1 MiB to min_large_alloc
+constexpr Count round_large = 2 * mebibyte;    // what those of larger blocks are rounded up to
 // Expandable segments have room for 9/8 of any device; how much does not matter as long as they never meet.
 constexpr Count expandable_room = Count{1} << 46;
 

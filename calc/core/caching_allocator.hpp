@@ -9,6 +9,9 @@
 
 namespace llmcalc {
 
+// From this size on a block gets a segment of its own (kMinLargeAlloc).
+constexpr Count min_large_alloc = Count{10} << 20;
+
 // What it asks of the driver for one block that nothing free can hold, and names in "tried to allocate": 2 MiB for up
 // to 1 MiB, 20 MiB for less than 10 MiB, else the size rounded up to 2 MiB.
 Bytes segment_for(Bytes block);

@@ -29,6 +29,15 @@ Count Parameters::instances(const Parameter& parameter) const {
   return static_cast<Count>(kinds_[static_cast<std::size_t>(parameter.layer_kind)].layers.size());
 }
 
+Count Parameters::tensors(const Parameter& parameter) const {
+  return checked::multiply(parameter.copies, instances(parameter));
+}
+
+std::string Parameters::whole_name(const Parameter& parameter) const {
+  if (parameter.layer_kind < 0) return parameter.name;
+  return kinds_[static_cast<std::size_t>(parameter.layer_kind)].prefix + "*." + parameter.name;
+}
+
 LinearWeights add_linear(Parameters& p, const std::string& name, Count in, Count out, bool bias, Role role) {
   LinearWeights linear;
   linear.weight = p.add(name + ".weight", {out, in}, role);

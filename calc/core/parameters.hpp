@@ -88,6 +88,10 @@ class Parameters {
 
   // In how many layers a parameter stands (1 outside layers).
   Count instances(const Parameter& parameter) const;
+  // How many tensors that makes, with its copies.
+  Count tensors(const Parameter& parameter) const;
+  // With what stands before it: "model.layers.*.self_attn.q_proj.weight".
+  std::string whole_name(const Parameter& parameter) const;
 
  private:
   std::vector<Parameter> all_;

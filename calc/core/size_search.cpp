@@ -7,7 +7,6 @@
 #include <set>
 #include <tuple>
 
-#include "core/adapters.hpp"
 #include "core/caching_allocator.hpp"
 #include "core/passes/memory.hpp"
 #include "core/resolve.hpp"
@@ -49,27 +48,21 @@ class Candidates {
   std::map<std::tuple<std::string, std::string, int>, std::size_t> known_;
 };
 
-// "model.layers.*.self_attn.q_proj.weight"
-std::string whole_name(const Parameters& parameters, const Parameter& p) {
-  if (p.layer_kind < 0) return p.name;
-  return parameters.kinds()[static_cast<std::size_t>(p.layer_kind)].prefix + "*." + p.name;
-}
-
 void add_parameters(Candidates& candidates, const Parameters& parameters, const StepPlan& plan) {
   const Precision& precision = *plan.precision;
   for (const Parameter& p : parameters.all()) {
-    const Count n = checked::multiply(p.copies, parameters.instances(p));
-    const std::string name = whole_name(parameters, p);
+    const Count n = parameters.tensors(p);
+    const std::string name = parameters.whole_name(p);
     const auto of_dtype = [&](const char* what, DType dtype) {
       candidates.add({what + name, p.shape, dtype, size_of(dtype) * llmcalc::elements(p.shape), n});
     };
     if (p.quantised)
-      candidates.add({"4-bit weight " + name, p.shape, DType::uint8, packed_4bit(llmcalc::elements(p.shape)), n});
+      candidates.add({"4-bit weight " + name, p.shape, DType::uint8, weight_bytes(p, precision), n});
     else
-      of_dtype("weight ", p.always_float32 ? DType::float32 : p.stored.value_or(precision.weight));
+      of_dtype("weight ", weight_dtype(p, precision));
     if (!p.trainable) continue;
-    of_dtype("gradient of ", p.always_float32 ? DType::float32 : precision.gradient);
-    if (precision.master && !p.always_float32) of_dtype("master copy of ", *precision.master);
+    of_dtype("gradient of ", gradient_dtype(p, precision));
+    if (const std::optional<DType> master = master_dtype(p, precision)) of_dtype("master copy of ", *master);
   }
 }
 
@@ -131,11 +124,10 @@ class Search {
  private:
   // Smaller blocks share segments of 2 and 20 MiB, which tell nothing about their size.
   bool is_segment_of(Bytes block) const {
-    return block >= Bytes(least_of_its_own) &&
+    return block >= Bytes(min_large_alloc) &&
            std::abs(segment_for(block).as_double() / size_.as_double() - 1) <= tolerance_;
   }
 
-  static constexpr Count least_of_its_own = Count{10} << 20;
   Bytes size_;
   double tolerance_;
   std::size_t most_;
@@ -180,12 +172,17 @@ StepTensors tensors_of(const Model& model, const StepPlan& plan) {
 struct Variation {
   const char* option;
   std::vector<std::string> values;
+  bool (*is_given)(const RunOptions&);
 };
 const std::vector<Variation>& variations() {
-  static const std::vector<Variation> all{{"attention", {"eager"}},
-                                          {"seq", {"512", "1024", "2048", "4096", "8192"}},
-                                          {"batch", {"2", "4", "8", "16"}},
-                                          {"precision", {"fp32", "bf16"}}};
+  using Options = const RunOptions&;
+  static const std::vector<Variation> all{
+      {"attention", {"eager"}, [](Options given) { return given.attention.has_value(); }},
+      {"seq",
+       {"512", "1024", "2048", "4096", "8192"},
+       [](Options given) { return given.seq.has_value() || given.lengths.has_value(); }},
+      {"batch", {"2", "4", "8", "16"}, [](Options given) { return given.batch.has_value(); }},
+      {"precision", {"fp32", "bf16"}, [](Options given) { return given.precision.has_value(); }}};
   return all;
 }
 
@@ -201,13 +198,6 @@ void choose(std::size_t from, int changes, const std::vector<const Variation*>& 
       choose(i + 1, changes - 1, open, chosen, use);
       chosen.pop_back();
     }
-}
-
-bool is_given(const RunOptions& given, const std::string& option) {
-  return option == "attention" ? given.attention.has_value()
-         : option == "seq"     ? given.seq.has_value() || given.lengths.has_value()
-         : option == "batch"   ? given.batch.has_value()
-                               : given.precision.has_value();
 }
 
 }  // namespace
@@ -239,7 +229,7 @@ std::vector<SizeElsewhere> find_size_elsewhere(Bytes size, double tolerance, con
                                                const RunOptions& given, std::size_t most) {
   std::vector<const Variation*> open;
   for (const Variation& variation : variations())
-    if (!is_given(given, variation.option)) open.push_back(&variation);
+    if (!variation.is_given(given)) open.push_back(&variation);
   std::vector<SizeElsewhere> found;
   const auto try_it = [&](const Given& chosen) {
     if (found.size() >= most) return;

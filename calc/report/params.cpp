@@ -29,11 +29,6 @@ std::vector<std::pair<std::string, Count>> parts_of_layer(const Parameters& para
   return parts;
 }
 
-std::string checkpoint_name(const Parameters& parameters, const Parameter& parameter) {
-  if (parameter.layer_kind < 0) return parameter.name;
-  return parameters.kinds()[static_cast<std::size_t>(parameter.layer_kind)].prefix + "*." + parameter.name;
-}
-
 Cell number(Count count) { return {format_count(count), count}; }
 
 Cell share(Count part, Count total) {
@@ -89,9 +84,9 @@ Json params_json(const ModelLabel& model, const Parameters& parameters, bool wit
   Json tensors = Json::array();
   for (const Parameter& parameter : parameters.all()) {
     tensors.push(Json::object()
-                     .set("name", checkpoint_name(parameters, parameter))
+                     .set("name", parameters.whole_name(parameter))
                      .set("shape", std::vector<Count>(parameter.shape.begin(), parameter.shape.end()))
-                     .set("count", checked::multiply(parameters.instances(parameter), parameter.copies)));
+                     .set("count", parameters.tensors(parameter)));
   }
   return json.set("tensors", std::move(tensors));
 }
@@ -127,10 +122,9 @@ Table parts_table(const Parameters& parameters) {
 Table tensors_table(const Parameters& parameters) {
   Table table{{{"tensor"}, {"shape"}, {"how many", Align::right, "count"}, {"elements", Align::right}}, {}};
   for (const Parameter& parameter : parameters.all()) {
-    const Count instances = parameters.instances(parameter);
-    table.rows.push_back({checkpoint_name(parameters, parameter), to_string(parameter.shape),
-                          number(checked::multiply(instances, parameter.copies)),
-                          number(checked::multiply(instances, parameter.elements()))});
+    table.rows.push_back({parameters.whole_name(parameter), to_string(parameter.shape),
+                          number(parameters.tensors(parameter)),
+                          number(checked::multiply(parameters.instances(parameter), parameter.elements()))});
   }
   return table;
 }

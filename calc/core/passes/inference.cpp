@@ -60,7 +60,7 @@ TracedStep trace_forward(const Model& model, const StepPlan& plan, bool trains, 
   settings.fused_kernels = plan.job.implementation != Implementation::transformers;
   std::vector<LeafSpec> leaves;
   for (const Parameter& p : parameters_of(model, plan).all())
-    leaves.push_back({p.shape, p.always_float32 ? DType::float32 : p.stored.value_or(plan.precision->weight), trains});
+    leaves.push_back({p.shape, weight_dtype(p, *plan.precision), trains});
   TracedStep step{Trace(settings, std::move(leaves)), state_sizes(model, plan), {}};
   Trace& t = step.trace;
   if (plan.adapted) t.adapters = plan.adapted->adapters;

@@ -33,11 +33,10 @@ Count optimizer_kernels(const Model& model, const StepPlan& plan) {
   const Parameters& parameters = parameters_of(model, plan);
   for (const Parameter& p : parameters.all()) {
     if (!p.trainable) continue;
-    const Count n = checked::multiply(p.copies, parameters.instances(p));
-    const DType dtype = p.always_float32 ? DType::float32 : plan.precision->stepped();
-    const OptimizerCost cost = plan.optimizer->cost(p.shape, dtype, p.role);
+    const Count n = parameters.tensors(p);
+    const OptimizerCost cost = step_cost(p, plan);
     if (cost.written == Bytes(0)) continue;  // no optimizer
-    const Count of_this = passes_over(cost, size_of(dtype) * elements(p.shape));
+    const Count of_this = passes_over(cost, size_of(stepped_dtype(p, *plan.precision)) * elements(p.shape));
     passes = std::max(passes, of_this);
     tensors += n;
     chunks = checked::add(chunks, checked::multiply(ceil_div(elements(p.shape), chunk_elements), n));

@@ -7,20 +7,6 @@
 namespace llmcalc {
 namespace {
 
-DType weight_dtype(const Parameter& p, const Precision& precision) {
-  return p.always_float32 ? DType::float32 : p.stored.value_or(precision.weight);
-}
-Bytes weight_bytes(const Parameter& p, const Precision& precision) {
-  return p.quantised ? packed_4bit(llmcalc::elements(p.shape))
-                     : size_of(weight_dtype(p, precision)) * llmcalc::elements(p.shape);
-}
-DType gradient_dtype(const Parameter& p, const Precision& precision) {
-  return p.always_float32 ? DType::float32 : precision.gradient;
-}
-DType stepped_dtype(const Parameter& p, const Precision& precision) {
-  return p.always_float32 ? DType::float32 : precision.stepped();
-}
-
 // Temporaries of the optimizer's step, most of which are alive for a moment only.
 class StepTemporaries {
  public:
@@ -52,8 +38,7 @@ std::vector<Bytes> steps_alone(const Parameters& parameters, const StepPlan& pla
   needs.reserve(parameters.all().size());
   for (const Parameter& p : parameters.all()) {
     const bool steps = p.trainable && !plan.optimizer->own_kernel;
-    needs.push_back(steps ? plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role).single_temporaries
-                          : Bytes(0));
+    needs.push_back(steps ? step_cost(p, plan).single_temporaries : Bytes(0));
   }
   return needs;
 }
@@ -65,13 +50,13 @@ void log_lists(Trace& t, const Parameters& parameters, const StepPlan& plan) {
   std::vector<char> keys;  // addresses stand for storages
   Count tensors = 0;
   for (const Parameter& p : parameters.all())
-    if (p.trainable) tensors += checked::multiply(p.copies, parameters.instances(p));
+    if (p.trainable) tensors += parameters.tensors(p);
   keys.resize(static_cast<std::size_t>(tensors));
   std::size_t next = 0;
   for (const Parameter& p : parameters.all()) {
     if (!p.trainable) continue;
-    const Bytes bytes = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role).foreach_temporaries;
-    for (Count i = checked::multiply(p.copies, parameters.instances(p)); i > 0; --i) log.born(&keys[next++], bytes);
+    const Bytes bytes = step_cost(p, plan).foreach_temporaries;
+    for (Count i = parameters.tensors(p); i > 0; --i) log.born(&keys[next++], bytes);
   }
   for (const char& key : keys) log.died(&key);
 }
@@ -84,8 +69,8 @@ void step_optimizer(Trace& t, const Model& model, const StepPlan& plan) {
   Bytes read, written;
   for (const Parameter& p : parameters.all()) {
     if (!p.trainable) continue;
-    const Count n = checked::multiply(p.copies, parameters.instances(p));
-    const OptimizerCost cost = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role);
+    const Count n = parameters.tensors(p);
+    const OptimizerCost cost = step_cost(p, plan);
     read += (fused ? cost.read : cost.foreach_read) * n;
     written += (fused ? cost.written : cost.foreach_written) * n;
   }
@@ -104,6 +89,31 @@ void step_optimizer(Trace& t, const Model& model, const StepPlan& plan) {
 
 }  // namespace
 
+DType weight_dtype(const Parameter& p, const Precision& precision) {
+  return p.always_float32 ? DType::float32 : p.stored.value_or(precision.weight);
+}
+
+Bytes weight_bytes(const Parameter& p, const Precision& precision) {
+  return p.quantised ? packed_4bit(llmcalc::elements(p.shape))
+                     : size_of(weight_dtype(p, precision)) * llmcalc::elements(p.shape);
+}
+
+DType gradient_dtype(const Parameter& p, const Precision& precision) {
+  return p.always_float32 ? DType::float32 : precision.gradient;
+}
+
+std::optional<DType> master_dtype(const Parameter& p, const Precision& precision) {
+  return p.always_float32 ? std::nullopt : precision.master;
+}
+
+DType stepped_dtype(const Parameter& p, const Precision& precision) {
+  return p.always_float32 ? DType::float32 : precision.stepped();
+}
+
+OptimizerCost step_cost(const Parameter& p, const StepPlan& plan) {
+  return plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role);
+}
+
 const Parameters& parameters_of(const Model& model, const StepPlan& plan) {
   return plan.adapted ? plan.adapted->parameters : model.parameters_for(plan.job);
 }
@@ -111,10 +121,10 @@ const Parameters& parameters_of(const Model& model, const StepPlan& plan) {
 void visit_weights(const Model& model, const StepPlan& plan, const std::function<void(Bytes, Count)>& visit) {
   const Parameters& parameters = parameters_of(model, plan);
   for (const Parameter& p : parameters.all()) {
-    const Count n = checked::multiply(p.copies, parameters.instances(p));
+    const Count n = parameters.tensors(p);
     visit(weight_bytes(p, *plan.precision), n);
-    if (p.trainable && plan.precision->master && !p.always_float32)
-      visit(size_of(*plan.precision->master) * llmcalc::elements(p.shape), n);
+    if (const std::optional<DType> master = master_dtype(p, *plan.precision); master && p.trainable)
+      visit(size_of(*master) * llmcalc::elements(p.shape), n);
   }
 }
 
@@ -122,16 +132,15 @@ void visit_gradients(const Model& model, const StepPlan& plan, const std::functi
   const Parameters& parameters = parameters_of(model, plan);
   for (const Parameter& p : parameters.all())
     if (p.trainable)
-      visit(size_of(gradient_dtype(p, *plan.precision)) * llmcalc::elements(p.shape),
-            checked::multiply(p.copies, parameters.instances(p)));
+      visit(size_of(gradient_dtype(p, *plan.precision)) * llmcalc::elements(p.shape), parameters.tensors(p));
 }
 
 void visit_states(const Model& model, const StepPlan& plan, const std::function<void(Bytes, Count)>& visit) {
   const Parameters& parameters = parameters_of(model, plan);
   for (const Parameter& p : parameters.all()) {
     if (!p.trainable) continue;
-    const OptimizerCost cost = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role);
-    visit(cost.states, checked::multiply(p.copies, parameters.instances(p)));
+    const OptimizerCost cost = step_cost(p, plan);
+    visit(cost.states, parameters.tensors(p));
   }
 }
 
@@ -140,9 +149,7 @@ Bytes optimizer_temporaries(const Model& model, const StepPlan& plan) {
   if (plan.optimizer->own_kernel) return {};
   const Parameters& parameters = parameters_of(model, plan);
   for (const Parameter& p : parameters.all())
-    if (p.trainable)
-      temporaries.visit(plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role),
-                        checked::multiply(p.copies, parameters.instances(p)));
+    if (p.trainable) temporaries.visit(step_cost(p, plan), parameters.tensors(p));
   return temporaries.peak();
 }
 
@@ -151,7 +158,7 @@ StateSizes state_sizes(const Model& model, const StepPlan& plan) {
   const bool counters_on_device = plan.optimizer_step == OptimizerStep::fused && plan.optimizer->has_fused;
   const Parameters& parameters = parameters_of(model, plan);
   for (const Parameter& p : parameters.all()) {
-    const Count n = checked::multiply(p.copies, parameters.instances(p));
+    const Count n = parameters.tensors(p);
     sizes.parameters += weight_bytes(p, *plan.precision) * n;
     if (!p.trainable) continue;
     const Bytes gradient = size_of(gradient_dtype(p, *plan.precision)) * llmcalc::elements(p.shape);
@@ -159,9 +166,9 @@ StateSizes state_sizes(const Model& model, const StepPlan& plan) {
       sizes.gradients = std::max(sizes.gradients, gradient);  // one at a time
     else
       sizes.gradients += gradient * n;
-    if (plan.precision->master && !p.always_float32)
-      sizes.master_weights += size_of(*plan.precision->master) * checked::multiply(llmcalc::elements(p.shape), n);
-    const OptimizerCost cost = plan.optimizer->cost(p.shape, stepped_dtype(p, *plan.precision), p.role);
+    if (const std::optional<DType> master = master_dtype(p, *plan.precision))
+      sizes.master_weights += size_of(*master) * checked::multiply(llmcalc::elements(p.shape), n);
+    const OptimizerCost cost = step_cost(p, plan);
     sizes.optimizer_states += (counters_on_device ? cost.states + cost.counters : cost.states) * n;
   }
   for (const Buffer& buffer : parameters.buffers()) sizes.buffers += buffer.bytes;

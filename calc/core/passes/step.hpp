@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "core/allocation_log.hpp"
 #include "core/model.hpp"
@@ -27,6 +28,15 @@ struct StepPlan {
 
 // The parameters a plan runs with: the model's, or those with what is trained marked and adapters added.
 const Parameters& parameters_of(const Model& model, const StepPlan& plan);
+
+// How one tensor of a parameter is held and stepped: as the recipe says, but what is always float32 and what is stored
+// in a type of its own.
+DType weight_dtype(const Parameter& p, const Precision& precision);
+Bytes weight_bytes(const Parameter& p, const Precision& precision);  // in 4 bits where it is quantised
+DType gradient_dtype(const Parameter& p, const Precision& precision);
+std::optional<DType> master_dtype(const Parameter& p, const Precision& precision);  // of the copy, where there is one
+DType stepped_dtype(const Parameter& p, const Precision& precision);
+OptimizerCost step_cost(const Parameter& p, const StepPlan& plan);
 
 // Sizes of what a job holds all the time, on one device.
 struct StateSizes {
