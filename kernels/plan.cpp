@@ -1,6 +1,7 @@
 #include "kernels/plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace llmcalc {
 namespace {
@@ -34,7 +35,7 @@ class Maker {
       : info_(info), effort_(effort), only_(only), scale_(scale_of(effort)) {}
 
   // One workload in several variants.
-  void add(const Workload& workload, const std::vector<std::string>& variants = {""}, double longer = 1) {
+  void add(const Workload& workload, const std::vector<std::string>& variants = {""}) {
     if (!wanted(workload.name) && (workload.op.empty() || !wanted("step"))) return;
     Group group;
     for (const std::string& variant : variants) {
@@ -46,10 +47,16 @@ class Maker {
     group.limits.fewest = scale_.fewest;
     group.limits.most = scale_.most;
     if (tiny()) group.limits.shortest_sample = 0;
-    group.limits.seconds =
-        longer * (workload.op.empty() ? scale_.group : scale_.step) * static_cast<double>(variants.size());
+    group.limits.seconds = (workload.op.empty() ? scale_.group : scale_.step) * static_cast<double>(variants.size());
     group.latest = latest;
     plan.groups.push_back(std::move(group));
+  }
+
+  // Whatever the time: without it nothing can be predicted.
+  void add_always(const Workload& workload, const std::vector<std::string>& variants) {
+    const double before = std::exchange(latest, 1);
+    add(workload, variants);
+    latest = before;
   }
 
   void add_cached(Workload workload) {
@@ -94,13 +101,9 @@ std::vector<std::string> ways_to_store(bool gpu) {
   return gpu ? std::vector<std::string>{"plain"} : std::vector<std::string>{"plain", "non-temporal"};
 }
 
-// Whatever the time: without a copy nothing can be predicted.
 void add_main_memory(Maker& maker, bool gpu) {
-  const double latest = maker.latest;
-  maker.latest = 1;
   for (Kernel kernel : {Kernel::copy, Kernel::triad})
-    maker.add(memory_workload(kernel, DType::float32, memory_elements(maker, gpu)), ways_to_store(gpu));
-  maker.latest = latest;
+    maker.add_always(memory_workload(kernel, DType::float32, memory_elements(maker, gpu)), ways_to_store(gpu));
 }
 
 void add_more_memory(Maker& maker, bool gpu) {
@@ -164,11 +167,11 @@ void add_matmuls(Maker& maker, bool gpu) {
     const bool fp8 = dtype == DType::float8_e4m3fn;
     const std::string layout = fp8 ? "NT" : "NN";
     for (Count size : squares) {
-      // Without one square nothing can be predicted.
-      const double latest = maker.latest;
-      if (size == squares.front() && dtype == dtypes.front()) maker.latest = 1;
-      maker.add(matmul_workload(dtype, size, size, size, 1, layout), library);
-      maker.latest = latest;
+      const Workload square = matmul_workload(dtype, size, size, size, 1, layout);
+      if (size == squares.front() && dtype == dtypes.front())
+        maker.add_always(square, library);
+      else
+        maker.add(square, library);
     }
     for (const Shape& s : sweep) maker.add(matmul_workload(dtype, s.m, s.n, s.k, 1, layout), library);
     // As a step's products find their operands: forward through a stored (out, in) weight, and the weight's gradient.

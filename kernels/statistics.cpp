@@ -13,11 +13,6 @@ constexpr std::size_t fewest_for_interval = 3;
 constexpr int resamplings = 200;
 constexpr double interval = 0.95;
 
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return quantile(values, 0.5);
-}
-
 double bootstrap_half_width(const std::vector<double>& samples, double median) {
   const std::size_t n = samples.size();
   if (n < fewest_for_interval || !(median > 0)) return std::numeric_limits<double>::infinity();
@@ -44,6 +39,11 @@ double quantile(const std::vector<double>& sorted, double share) {
   const std::size_t below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   return sorted[below] + (sorted[above] - sorted[below]) * (place - static_cast<double>(below));
+}
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.5);
 }
 
 Summary summarise(const std::vector<double>& samples) {

@@ -14,6 +14,7 @@ struct Summary {
 
 // Linear between neighbours; `sorted` is not empty and `share` is in [0, 1].
 double quantile(const std::vector<double>& sorted, double share);
+double median_of(std::vector<double> values);  // not empty
 
 // `samples` in the order they were taken. The interval comes from a moving-block bootstrap, because neighbouring
 // samples resemble each other (Kuensch 1989); blocks of n^(1/3) samples. Its random numbers are always the same. Zeros

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "kernels/statistics.hpp"
 #include "kernels/workload.hpp"
 
 namespace llmcalc {
@@ -44,10 +45,9 @@ double residual(const TransferLine& line, const TransferPoint& point) {
   return (line.latency + point.bytes / line.rate) / point.seconds - 1;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+// Over a link, or the library's own copy.
+bool is_fitted(const MeasuredWorkload& w) {
+  return w.verified && w.span.empty() && (w.crosses_link() || w.workload == name_of(Kernel::memory_copy));
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ std::optional<TransferLine> fit_transfer(const std::vector<TransferPoint>& point
     if (!(line.rate > 0) || !std::isfinite(line.rate)) return std::nullopt;
     std::vector<double> sizes;
     for (const TransferPoint& point : points) sizes.push_back(std::abs(residual(line, point)));
-    const double spread = std::max(smallest_spread, of_median_deviation * median(sizes));
+    const double spread = std::max(smallest_spread, of_median_deviation * median_of(sizes));
     double change = 0;
     for (std::size_t i = 0; i < points.size(); ++i) {
       const double weight = std::min(1.0, full_weight * spread / std::max(sizes[i], smallest_spread));
@@ -77,9 +77,7 @@ std::optional<TransferLine> fit_transfer(const std::vector<TransferPoint>& point
 std::vector<MeasuredTransfer> transfers_of(const std::vector<MeasuredWorkload>& found) {
   std::map<std::pair<std::string, std::string>, std::vector<TransferPoint>> kinds;
   for (const MeasuredWorkload& w : found) {
-    if (!w.verified || !is_transfer(w.workload) || !w.span.empty()) continue;
-    const double payload = w.bytes.as_double() / 2;
-    kinds[{w.workload, w.variant}].push_back({payload, w.median.value()});
+    if (is_fitted(w)) kinds[{w.workload, w.variant}].push_back({w.payload().as_double(), w.median.value()});
   }
   std::vector<MeasuredTransfer> transfers;
   for (const auto& [kind, points] : kinds) {

@@ -127,12 +127,17 @@ std::string_view name_of(Kernel kernel) { return kernel_names[static_cast<std::s
 
 bool is_transfer(Kernel kernel) { return kernel >= Kernel::host_to_device; }
 
-bool is_transfer(const std::string& workload) {
-  for (Kernel kernel : {Kernel::memory_copy, Kernel::host_to_device, Kernel::device_to_host, Kernel::both_directions}) {
-    if (workload == name_of(kernel)) return true;
+Count arrays_read(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::write: return 0;
+    case Kernel::add:
+    case Kernel::triad:
+    case Kernel::gated_activation: return 2;
+    default: return 1;
   }
-  return false;
 }
+
+Count arrays_written(Kernel kernel) { return kernel == Kernel::read ? 0 : kernel == Kernel::adamw ? 3 : 1; }
 
 std::string dtype_key(const Workload& w) {
   switch (w.dtype) {

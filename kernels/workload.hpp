@@ -38,8 +38,9 @@ enum class Kernel : unsigned char {
 
 std::string_view name_of(Kernel kernel);
 bool is_transfer(Kernel kernel);  // between the host's memory and a device's
-// By its name in a profile: those, and the library's copy.
-bool is_transfer(const std::string& workload);
+// Of the passes over memory: how many arrays a kernel reads and writes (adamw steps three in place).
+Count arrays_read(Kernel kernel);
+Count arrays_written(Kernel kernel);
 
 struct Workload {
   std::string name;  // as the profile calls it: matmul, copy, ... ; an operation's own name in a model's step
@@ -62,8 +63,6 @@ struct Workload {
   Count times = 1, portion = 1;
 
   Bytes bytes() const { return read + written; }
-  // Counted once, as those count who copy.
-  Bytes payload() const { return Bytes(bytes().value() / 2); }
 };
 
 // The short name profiles use: fp32, tf32, bf16, ...

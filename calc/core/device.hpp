@@ -43,6 +43,13 @@ struct MeasuredWorkload {
   Seconds minimum, cpu_median;  // cpu_median: of the slowest thread's own clock; 0 where there is none
   double noise = 0;             // half the 95 % interval of the median, as a share of it
   Count disturbed = 0;          // samples during which another program took the processor
+
+  // Between a host's memory and a device's.
+  bool crosses_link() const {
+    return workload == "host_to_device" || workload == "device_to_host" || workload == "both_directions";
+  }
+  // Of a copy: what is read and written counts once.
+  Bytes payload() const { return Bytes(bytes.value() / 2); }
 };
 
 // One way to move data, over a range of sizes: it takes latency + payload / rate.

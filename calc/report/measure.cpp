@@ -45,15 +45,10 @@ bool computes(const MeasuredWorkload& w) {
   return w.workload == "matmul" || w.workload == "peak" || w.workload == "intensity";
 }
 
-// Between a host's memory and a device's: what crosses is counted once.
-bool crosses_link(const MeasuredWorkload& w) {
-  return w.workload == "host_to_device" || w.workload == "device_to_host" || w.workload == "both_directions";
-}
-
 std::string rate_of(const MeasuredWorkload& w) {
   if (!(w.median > Seconds(0))) return "";
   if (computes(w)) return format_rate(w.flops / w.median);
-  if (crosses_link(w)) return format_rate(Bytes(w.bytes.value() / 2) / w.median) + " payload";
+  if (w.crosses_link()) return format_rate(w.payload() / w.median) + " payload";
   return w.bytes > Bytes(0) ? format_rate(w.bytes / w.median) : "";
 }
 

@@ -159,7 +159,7 @@ std::string CudaBackend::supports(const Workload& w) {
                : "the tensor kernel takes whole tiles only";
   }
   if (w.kernel == Kernel::stream) {
-    if (w.op.rfind("attention", 0) == 0) return "no fused attention kernel of ours";
+    if (w.op.starts_with("attention")) return "no fused attention kernel of ours";
     return w.bytes().value() / w.portion >= static_cast<Count>(sizeof(float)) ? "" : "moves nothing";
   }
   if (w.dtype != DType::float32) return "the passes over memory are in fp32";
@@ -184,11 +184,7 @@ void CudaBackend::lay_out(CudaTask& task) const {
     task.out_bytes = floats(task.written_words);
     task.moved = Bytes(static_cast<Count>(floats(task.read_words) + task.out_bytes));
   } else {
-    const Count inputs =
-        w.kernel == Kernel::write
-            ? 0
-            : (w.kernel == Kernel::add || w.kernel == Kernel::triad || w.kernel == Kernel::gated_activation ? 2 : 1);
-    const Count outputs = w.kernel == Kernel::read ? 0 : (w.kernel == Kernel::adamw ? 3 : 1);
+    const Count inputs = arrays_read(w.kernel), outputs = arrays_written(w.kernel);
     task.array = aligned(floats(w.elements));
     task.in_bytes = task.out_offset = task.array * static_cast<std::size_t>(inputs);
     task.out_bytes = task.array * static_cast<std::size_t>(outputs);

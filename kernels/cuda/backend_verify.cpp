@@ -147,8 +147,8 @@ Verification CudaBackend::verify_memory(const CudaTask& task) const {
     }
     return all;
   }
-  const bool two = w.kernel == Kernel::add || w.kernel == Kernel::triad || w.kernel == Kernel::gated_activation;
-  const std::vector<float> y = two ? floats_at(window + task.array, w.elements) : std::vector<float>{};
+  const std::vector<float> y =
+      arrays_read(w.kernel) == 2 ? floats_at(window + task.array, w.elements) : std::vector<float>{};
   const std::vector<float> values = floats_at(out, w.elements);
   if (w.kernel == Kernel::intensity)
     return verify_elements(
