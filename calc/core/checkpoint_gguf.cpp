@@ -143,14 +143,13 @@ bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0;
 
 // Is `module` called that, or does it end in it, as a whole word?
 bool is_called(std::string_view module, std::string_view name) {
-  if (module.size() < name.size() || module.substr(module.size() - name.size()) != name) return false;
+  if (!module.ends_with(name)) return false;
   return module.size() == name.size() || module[module.size() - name.size() - 1] == '.';
 }
 
-// "layers.3.mlp.gate.weight" in its pieces: "blk.3.", "mlp.gate", ".weight".
+// "layers.3.mlp.gate.weight" in its pieces: "blk.3." (empty outside the layers), "mlp.gate", ".weight".
 struct Parts {
   std::string block, module, end;
-  bool in_layer = false;
 };
 
 Parts parts_of(const std::string& bare) {
@@ -162,19 +161,18 @@ Parts parts_of(const std::string& bare) {
     const std::size_t stop = rest.find('.', at);
     if (stop != std::string_view::npos) {
       parts.block = "blk." + std::string(rest.substr(at, stop - at)) + ".";
-      parts.in_layer = true;
       rest.remove_prefix(stop + 1);
     }
   }
   parts.end = ".weight";  // what the library keeps as a bare parameter has it in GGUF
   for (const char* end : {".weight", ".bias"}) {
     const std::string_view text = end;
-    if (rest.size() <= text.size() || rest.substr(rest.size() - text.size()) != text) continue;
+    if (rest.size() <= text.size() || !rest.ends_with(text)) continue;
     parts.end = end;
     rest.remove_suffix(text.size());
   }
   constexpr std::string_view expert_bias = "_bias";  // experts.down_proj_bias
-  if (rest.size() > expert_bias.size() && rest.substr(rest.size() - expert_bias.size()) == expert_bias) {
+  if (rest.size() > expert_bias.size() && rest.ends_with(expert_bias)) {
     parts.end = ".bias";
     rest.remove_suffix(expert_bias.size());
   }
@@ -198,7 +196,7 @@ void add_ways(std::span<const Renamed> table, const Parts& parts, std::vector<St
 std::vector<StoredAs> gguf_names(const std::string& bare) {
   const Parts parts = parts_of(bare);
   std::vector<StoredAs> ways;
-  if (!parts.in_layer) {
+  if (parts.block.empty()) {
     add_ways(outside_layers, parts, ways);
     return ways;
   }

@@ -146,7 +146,7 @@ class Matcher {
   // Of a layer past the last one: prediction of further tokens, as DeepSeek-V3 has it.
   bool is_past_last_layer(std::string_view bare) const {
     for (const std::string_view start : {"layers.", "blk."}) {
-      if (bare.substr(0, start.size()) != start) continue;
+      if (!bare.starts_with(start)) continue;
       Count layer = 0;
       std::size_t digits = 0;
       for (const char c : bare.substr(start.size())) {
@@ -158,26 +158,19 @@ class Matcher {
     return false;
   }
 
-  void judge(const StoredTensor& tensor) {
-    const std::string bare = bare_name(tensor.name);
+  // What a tensor is that no parameter was found in.
+  Finding judged(const std::string& bare) const {
     if (parameters_.head_is_tied && (bare == "lm_head.weight" || bare == "embed_out.weight" ||
-                                     bare == "output.weight" || bare == "cls.predictions.decoder.weight")) {
-      add(Finding::tied_head, tensor.name, std::nullopt, &tensor);
-      return;
-    }
-    if (layers_ > 0 && is_past_last_layer(bare)) {
-      add(Finding::prediction, tensor.name, std::nullopt, &tensor);
-      return;
-    }
-    switch (what_beside(bare)) {
-      case Beside::buffer: add(Finding::buffer, tensor.name, std::nullopt, &tensor); break;
-      case Beside::scales: add(Finding::scales, tensor.name, std::nullopt, &tensor); break;
-      case Beside::other_part: add(Finding::other_part, tensor.name, std::nullopt, &tensor); break;
-      case Beside::prediction: add(Finding::prediction, tensor.name, std::nullopt, &tensor); break;
-      case Beside::unknown:
-        add(Finding::unexpected, tensor.name, std::nullopt, &tensor);
-        match_.stored_parameters = checked::add(match_.stored_parameters, elements(tensor.shape));
-    }
+                                     bare == "output.weight" || bare == "cls.predictions.decoder.weight"))
+      return Finding::tied_head;
+    return layers_ > 0 && is_past_last_layer(bare) ? Finding::prediction : what_beside(bare);
+  }
+
+  void judge(const StoredTensor& tensor) {
+    const Finding finding = judged(bare_name(tensor.name));
+    add(finding, tensor.name, std::nullopt, &tensor);
+    if (finding == Finding::unexpected)
+      match_.stored_parameters = checked::add(match_.stored_parameters, elements(tensor.shape));
   }
 
   const Parameters& parameters_;

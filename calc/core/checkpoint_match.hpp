@@ -18,10 +18,10 @@ enum class Finding : unsigned char {
   packed,      // counted and there, several quantised values in each element: their number cannot be checked
   // In the files and rightly not counted:
   tied_head,
-  buffer,
-  scales,
-  other_part,
-  prediction,
+  buffer,      // a table or a state the model keeps: no parameter
+  scales,      // of a quantised weight
+  other_part,  // of a model around the language model: vision, audio
+  prediction,  // of the layers that predict further tokens
 };
 std::string_view name_of(Finding finding);  // "missing", "other_part"
 

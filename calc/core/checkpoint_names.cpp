@@ -5,6 +5,8 @@
 #include <cctype>
 #include <iterator>
 
+#include "core/checkpoint_match.hpp"
+
 namespace llmcalc {
 namespace {
 
@@ -16,12 +18,6 @@ bool is_number(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
 }
-
-bool ends_with(std::string_view text, std::string_view with) {
-  return text.size() >= with.size() && text.substr(text.size() - with.size()) == with;
-}
-
-bool starts_with(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
 
 // What the library fuses or renames when it loads: the end of the name in the count, and the ends it has in files.
 struct Renamed {
@@ -60,7 +56,7 @@ std::string replaced(const std::string& text, std::string_view what, std::string
 void add_ways(const std::string& bare, std::vector<StoredAs>& ways) {
   ways.push_back({{bare}});
   for (const Renamed& row : renamed) {
-    if (!ends_with(bare, row.ours)) continue;
+    if (!bare.ends_with(row.ours)) continue;
     const std::string start = bare.substr(0, bare.size() - row.ours.size());
     StoredAs way;
     for (const std::string_view end : row.theirs)
@@ -71,54 +67,54 @@ void add_ways(const std::string& bare, std::vector<StoredAs>& ways) {
 
 struct Mark {
   std::string_view text;
-  Beside what;
+  Finding what;
 };
 constexpr Mark beginnings[] = {
-    {"vision_tower.", Beside::other_part},
-    {"vision_model.", Beside::other_part},
-    {"vision_embed_tokens.", Beside::other_part},
-    {"visual.", Beside::other_part},
-    {"multi_modal_projector.", Beside::other_part},
-    {"mm_projector.", Beside::other_part},
-    {"connector.", Beside::other_part},
-    {"mlp1.", Beside::other_part},
-    {"embed_vision.", Beside::other_part},
-    {"embed_audio.", Beside::other_part},
-    {"audio_tower.", Beside::other_part},
-    {"image_newline", Beside::other_part},
-    {"patch_merger.", Beside::other_part},
-    {"mtp.", Beside::prediction},
-    {"rope_freqs.", Beside::buffer},
+    {"vision_tower.", Finding::other_part},
+    {"vision_model.", Finding::other_part},
+    {"vision_embed_tokens.", Finding::other_part},
+    {"visual.", Finding::other_part},
+    {"multi_modal_projector.", Finding::other_part},
+    {"mm_projector.", Finding::other_part},
+    {"connector.", Finding::other_part},
+    {"mlp1.", Finding::other_part},
+    {"embed_vision.", Finding::other_part},
+    {"embed_audio.", Finding::other_part},
+    {"audio_tower.", Finding::other_part},
+    {"image_newline", Finding::other_part},
+    {"patch_merger.", Finding::other_part},
+    {"mtp.", Finding::prediction},
+    {"rope_freqs.", Finding::buffer},
 };
 constexpr Mark endings[] = {
-    {"inv_freq", Beside::buffer},
-    {"e_score_correction_bias", Beside::buffer},
-    {"exp_probs_b.bias", Beside::buffer},
-    {".attn.bias", Beside::buffer},
-    {".attn.attention.bias", Beside::buffer},
-    {".attention.bias", Beside::buffer},
-    {"masked_bias", Beside::buffer},
-    {"position_ids", Beside::buffer},
-    {"act_fn.beta", Beside::buffer},
-    {"act_fn.eps", Beside::buffer},
-    {"layer_scalar", Beside::buffer},
-    {"tid2eid", Beside::buffer},
-    {".ffn.gate.bias", Beside::buffer},
-    {"scale_inv", Beside::scales},
-    {"weight_scale", Beside::scales},
-    {"input_scale", Beside::scales},
-    {"output_scale", Beside::scales},
-    {"_scales", Beside::scales},
-    {"_scale_2", Beside::scales},
-    {".scale", Beside::scales},
-    {".scales", Beside::scales},
-    {".qzeros", Beside::scales},
-    {".g_idx", Beside::scales},
-    {"_zero_point", Beside::scales},
-    {".weight_shape", Beside::scales},
-    {".absmax", Beside::scales},
-    {".SCB", Beside::scales},
-    {".quant_map", Beside::scales},
+    {"inv_freq", Finding::buffer},
+    {"e_score_correction_bias", Finding::buffer},
+    {"exp_probs_b.bias", Finding::buffer},
+    {".attn.bias", Finding::buffer},
+    {".attn.attention.bias", Finding::buffer},
+    {".attention.bias", Finding::buffer},
+    {"masked_bias", Finding::buffer},
+    {"position_ids", Finding::buffer},
+    {"act_fn.beta", Finding::buffer},
+    {"act_fn.eps", Finding::buffer},
+    {"layer_scalar", Finding::buffer},
+    {"tid2eid", Finding::buffer},
+    {".ffn.gate.bias", Finding::buffer},
+    {"scale_inv", Finding::scales},
+    {"weight_scale", Finding::scales},
+    {"input_scale", Finding::scales},
+    {"output_scale", Finding::scales},
+    {"_scales", Finding::scales},
+    {"_scale_2", Finding::scales},
+    {".scale", Finding::scales},
+    {".scales", Finding::scales},
+    {".qzeros", Finding::scales},
+    {".g_idx", Finding::scales},
+    {"_zero_point", Finding::scales},
+    {".weight_shape", Finding::scales},
+    {".absmax", Finding::scales},
+    {".SCB", Finding::scales},
+    {".quant_map", Finding::scales},
 };
 
 }  // namespace
@@ -156,7 +152,7 @@ std::vector<StoredAs> safetensors_names(const std::string& bare) {
       StoredAs way;
       way.packed = true;
       for (const std::string& name : ways[i].names)
-        if (ends_with(name, row.ours))
+        if (name.ends_with(row.ours))
           way.names.push_back(name.substr(0, name.size() - row.ours.size()) + std::string(row.theirs));
       if (way.names.size() == ways[i].names.size()) ways.push_back(std::move(way));
     }
@@ -164,14 +160,14 @@ std::vector<StoredAs> safetensors_names(const std::string& bare) {
   return ways;
 }
 
-Beside what_beside(std::string_view bare) {
+Finding what_beside(std::string_view bare) {
   for (const Mark& mark : beginnings)
-    if (starts_with(bare, mark.text)) return mark.what;
+    if (bare.starts_with(mark.text)) return mark.what;
   for (const Mark& mark : endings)
-    if (ends_with(bare, mark.text)) return mark.what;
+    if (bare.ends_with(mark.text)) return mark.what;
   const bool bits_and_bytes = bare.find(".weight.quant_state.") != std::string_view::npos ||
-                              ends_with(bare, ".nested_absmax") || ends_with(bare, ".nested_quant_map");
-  return bits_and_bytes ? Beside::scales : Beside::unknown;
+                              bare.ends_with(".nested_absmax") || bare.ends_with(".nested_quant_map");
+  return bits_and_bytes ? Finding::scales : Finding::unexpected;
 }
 
 }  // namespace llmcalc

@@ -9,6 +9,8 @@
 
 namespace llmcalc {
 
+enum class Finding : unsigned char;  // checkpoint_match.hpp
+
 // Without what wraps the model: "model.language_model.layers.0.mlp.up_proj.weight" -> "layers.0.mlp.up_proj.weight".
 std::string bare_name(std::string_view name);
 
@@ -25,14 +27,7 @@ struct StoredAs {
 std::vector<StoredAs> safetensors_names(const std::string& bare);
 std::vector<StoredAs> gguf_names(const std::string& bare);
 
-// What a tensor is that the count does not have.
-enum class Beside : unsigned char {
-  unknown,
-  buffer,      // a table or a state the model keeps: no parameter
-  scales,      // of a quantised weight
-  other_part,  // of a model around the language model: vision, audio
-  prediction,  // of the layers that predict further tokens
-};
-Beside what_beside(std::string_view bare);
+// What a tensor is that the count does not have: buffer, scales, other_part or prediction, else unexpected.
+Finding what_beside(std::string_view bare);
 
 }  // namespace llmcalc
