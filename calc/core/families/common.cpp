@@ -128,7 +128,6 @@ void read_prediction(Fields& f, TransformerSpec& s, const KeyNames& key, Count a
   p.depths = !f.has(key) ? assumed : f.is_null(key) ? 0 : f.count_or_zero(key, assumed);
   if (p.depths > most_depths) f.error(key, "more than " + std::to_string(most_depths) + " make no sense");
   p.layers = {layer};
-  p.first_index = static_cast<Count>(s.pattern.size());
   for (NamedNorm* norm : {&p.of_embedding, &p.of_hidden, &p.last}) norm->norm = s.final_norm.norm;
 }
 

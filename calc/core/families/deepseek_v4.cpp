@@ -102,7 +102,6 @@ std::unique_ptr<Model> build_deepseek_v4(Fields& f) {
   for (const ExtraParameter& extra : s.extra) behind.extra.push_back(extra);
   read_prediction(f, s, {"num_nextn_predict_layers", "num_mtp_layers"}, 1, behind);
   s.prediction.prefix = "mtp.";
-  s.prediction.first_index = 0;
   s.prediction.last.name = "norm";
   f.ignore({"hc_sinkhorn_iters",    "hc_eps",
             "index_topk",           "mlp_layer_types",

@@ -135,7 +135,6 @@ std::unique_ptr<Model> build_nemotron_h(Fields& f) {
     s.prediction.layers.clear();
     for (const int part : behind) s.prediction.layers.push_back(layer_of(part, true));
     s.prediction.prefix = "mtp.layers.";
-    s.prediction.first_index = 0;
     s.prediction.last.name = "final_layernorm";
   }
   f.ignore({"attention_bias",

@@ -116,7 +116,6 @@ std::unique_ptr<Model> build_hybrid(Fields& f, const char* architecture, const D
   read_prediction(f, s, {"mtp_num_hidden_layers", "num_nextn_predict_layers"}, 0, s.kinds[has_experts ? 3 : 1]);
   PredictionSpec& p = s.prediction;
   p.prefix = "mtp.layers.";
-  p.first_index = 0;
   p.shared_prefix = "mtp.";
   p.projection_name = "fc";
   p.of_embedding.name = "pre_fc_norm_embedding";

@@ -171,8 +171,7 @@ struct LayerSpec {
 struct PredictionSpec {
   Count depths = 0;               // how many tokens further; 0: the configuration states none
   std::vector<LayerSpec> layers;  // what one depth runs, in order
-  std::string prefix = "model.layers.";
-  Count first_index = 0;  // the number of the first of these layers under the prefix
+  std::string prefix;             // a list of their own; empty: they continue that of the model's layers
   NamedNorm of_embedding{"enorm", {}}, of_hidden{"hnorm", {}}, last{"shared_head.norm", {}};
   std::string projection_name = "eh_proj";
   bool projection_bias = false;

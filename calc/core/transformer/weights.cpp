@@ -5,6 +5,8 @@
 namespace llmcalc {
 namespace {
 
+std::string layers_prefix(const TransformerSpec& spec) { return spec.base + spec.layers_name + "."; }
+
 class Registrar {
  public:
   Registrar(Parameters& p, const TransformerSpec& spec) : p_(p), spec_(spec) {}
@@ -126,7 +128,7 @@ class Registrar {
     w.before_experts = add_norm(layer.before_experts, row);
     w.after_experts = add_norm(layer.after_experts, row);
     for (const ExtraParameter& extra : layer.extra) {
-      const bool in_attention = layer.has_attention && extra.name.rfind(layer.attention.name + ".", 0) == 0;
+      const bool in_attention = layer.has_attention && extra.name.starts_with(layer.attention.name + ".");
       const Parameters::Within half(p_, in_attention ? Half::attention : Half::neither);
       p_.add(extra.name, extra.shape, extra.role);
     }
@@ -237,7 +239,7 @@ void add_layers(Parameters& p, const TransformerSpec& spec, TransformerWeights& 
     for (std::size_t n = 0; n < spec.pattern.size(); ++n)
       if (stands_for[static_cast<std::size_t>(spec.pattern[n])] == i) layers.push_back(static_cast<Count>(n));
     if (layers.empty()) continue;
-    p.begin_layers(spec.kinds[i].name, spec.base + spec.layers_name + ".", std::move(layers));
+    p.begin_layers(spec.kinds[i].name, layers_prefix(spec), std::move(layers));
     w.kinds[i] = Registrar(p, spec).add_layer(spec.kinds[i]);
     p.end_layers();
     note_experts(p, spec.kinds[i]);
@@ -284,10 +286,11 @@ PredictionWeights add_prediction(Parameters& p, const TransformerSpec& spec) {
   const bool shared = !s.shared_prefix.empty();
   if (shared) add_start();
   const Count length = static_cast<Count>(s.layers.size());
+  const Count first = s.prefix.empty() ? static_cast<Count>(spec.pattern.size()) : 0;
   for (Count i = 0; i < length; ++i) {
     std::vector<Count> indices;
-    for (Count depth = 0; depth < s.depths; ++depth) indices.push_back(s.first_index + depth * length + i);
-    p.begin_layers("prediction", s.prefix, std::move(indices));
+    for (Count depth = 0; depth < s.depths; ++depth) indices.push_back(first + depth * length + i);
+    p.begin_layers("prediction", s.prefix.empty() ? layers_prefix(spec) : s.prefix, std::move(indices));
     if (!shared && i == 0) add_start();
     const LayerSpec& layer = s.layers[static_cast<std::size_t>(i)];
     w.layers.push_back(registrar.add_layer(layer));
