@@ -22,14 +22,21 @@ Count row_alignment(const Tensor& x) {
   return bytes;
 }
 
-Count common_alignment(const Tensor& a, const Tensor& b, const Tensor& y) {
-  return std::min({row_alignment(a), row_alignment(b), row_alignment(y)});
-}
-
 // Whether the matrix in the last two axes lies column by column.
 bool is_turned(const Tensor& x) {
   const int last = x.rank() - 1;
   return x.size(last) > 1 && x.layout.stride[last] != 1 && x.layout.stride[last - 1] == 1;
+}
+
+// What a kernel is told of y = a b: one product, or a batch of them along a first axis.
+void set_sizes(Launch& launch, const Tensor& a, const Tensor& b, const Tensor& y) {
+  launch.batch = a.rank() == 3 ? a.size(0) : 1;
+  launch.m = a.size(-2);
+  launch.n = b.size(-1);
+  launch.k = a.size(-1);
+  launch.a_turned = is_turned(a);
+  launch.b_turned = is_turned(b);
+  launch.row_alignment = std::min({row_alignment(a), row_alignment(b), row_alignment(y)});
 }
 
 bool column_major(const Tensor& x) { return x.layout.stride[0] == 1 && x.layout.stride[1] == x.size(0); }
@@ -41,13 +48,7 @@ Tensor product(Trace& t, Op op, const Tensor& a, const Tensor& b, const Tensor* 
                                 std::to_string(b.size(0)) + " differ");
   Tensor y = t.allocate(a.dtype, {a.size(0), b.size(1)});
   Launch& launch = bias ? t.launch(op, a.dtype, {&a, &b, bias}, {&y}) : t.launch(op, a.dtype, {&a, &b}, {&y});
-  launch.batch = 1;
-  launch.m = a.size(0);
-  launch.n = b.size(1);
-  launch.k = a.size(1);
-  launch.a_turned = is_turned(a);
-  launch.b_turned = is_turned(b);
-  launch.row_alignment = common_alignment(a, b, y);
+  set_sizes(launch, a, b, y);
   return y;
 }
 
@@ -91,13 +92,7 @@ Tensor batched(Trace& t, const Tensor& a, const Tensor& b, const std::optional<S
     throw std::invalid_argument("batched matrix product: " + to_string(a.shape()) + " x " + to_string(b.shape()));
   Tensor y = t.allocate(a.dtype, {a.size(0), a.size(1), b.size(2)});
   Launch& launch = t.launch(Op::bmm, a.dtype, {&a, &b}, {&y});
-  launch.batch = a.size(0);
-  launch.m = a.size(1);
-  launch.n = b.size(2);
-  launch.k = a.size(2);
-  launch.a_turned = is_turned(a);
-  launch.b_turned = is_turned(b);
-  launch.row_alignment = common_alignment(a, b, y);
+  set_sizes(launch, a, b, y);
   if (pairs) {
     // FLOPs of one scored pair: a multiply-add along whichever axis is no sequence axis.
     const Int128 macs = checked::multiply<Int128>(checked::multiply<Int128>(launch.batch, launch.m),
