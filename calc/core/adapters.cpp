@@ -27,10 +27,6 @@ std::vector<std::string> pieces_of(const std::string& text, char separator) {
   throw Error(Exit::bad_input, "--" + option + ": " + what, "for example r=16,targets=all-linear or r=8,targets=q,v");
 }
 
-bool ends_with(const std::string& text, std::string_view end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 constexpr std::string_view weight_end = ".weight";
 
 // "self_attn.q_proj" of "self_attn.q_proj.weight".
@@ -40,9 +36,9 @@ std::string last_name(const std::string& module) { return module.substr(module.r
 // A linear of a layer; routers are no linears, and experts stacked in one tensor have more than two axes.
 bool is_linear(const Parameter& p) {
   const bool weight = p.role == Role::weight || p.role == Role::routed_expert;
-  if (p.layer_kind < 0 || !weight || p.shape.rank() != 2 || !ends_with(p.name, weight_end)) return false;
+  if (p.layer_kind < 0 || !weight || p.shape.rank() != 2 || !p.name.ends_with(weight_end)) return false;
   const std::string module = module_of(p);
-  return !ends_with(module, "mlp.gate") && module.find("router") == std::string::npos;
+  return !module.ends_with("mlp.gate") && module.find("router") == std::string::npos;
 }
 
 bool names(const std::string& target, const std::string& module) {

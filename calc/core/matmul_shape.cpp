@@ -32,7 +32,7 @@ double clocks_per_inner(const Tile& tile, double flops_per_clock, Count element_
 
 bool schedules_tiles(const Device& device) {
   return device.units && device.units->count > 0 && device.units->clock > Hertz(0) &&
-         (device.compute_capability || device.units->rate_class.rfind("CDNA", 0) == 0);
+         (device.compute_capability || device.units->rate_class.starts_with("CDNA"));
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ std::optional<DType> stored_dtype(const Value& root) {
     if (!value || value->kind != Value::Kind::text) continue;
     constexpr std::string_view prefix = "torch.";
     const std::string_view name = value->text;
-    return dtype_named(name.substr(0, prefix.size()) == prefix ? name.substr(prefix.size()) : name);
+    return dtype_named(name.starts_with(prefix) ? name.substr(prefix.size()) : name);
   }
   return std::nullopt;
 }

@@ -61,7 +61,7 @@ Problem take_flag(bool& target, const std::string& text) {
 
 Problem take_loss(std::optional<std::string>& target, const std::string& text) {
   const std::string chunked = "chunked:";
-  if (text.rfind(chunked, 0) == 0) {
+  if (text.starts_with(chunked)) {
     std::optional<Count> chunks;
     Problem problem = take_count(chunks, text.substr(chunked.size()));
     if (problem.message.empty()) target = text;

@@ -41,8 +41,7 @@ bool words_are_among(const std::string& a, const std::string& b) {
 std::size_t score(std::string_view name, std::string_view known) {
   std::size_t best = edit_distance(name, known);
   const std::string a = folded(name), b = folded(known);
-  if (a.size() >= 2 && b.size() > a.size() && b.rfind(a, 0) == 0)
-    best = std::min<std::size_t>(best, b[a.size()] != '-');
+  if (a.size() >= 2 && b.size() > a.size() && b.starts_with(a)) best = std::min<std::size_t>(best, b[a.size()] != '-');
   if (words_are_among(a, b)) best = std::min<std::size_t>(best, 1);
   const std::size_t dash = known.find('-');
   if (dash != std::string_view::npos && dash >= 2)

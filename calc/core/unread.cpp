@@ -111,18 +111,12 @@ bool is_off(const Value* value) {
   return value && (value->is_null() || (value->kind == Value::Kind::boolean && !value->boolean));
 }
 
-bool starts_with(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
-
-bool ends_with(std::string_view text, std::string_view with) {
-  return text.size() >= with.size() && text.substr(text.size() - with.size()) == with;
-}
-
 bool is_harmless(std::string_view key) {
   return std::any_of(std::begin(harmless), std::end(harmless), [&](auto k) { return key == k; }) ||
          std::any_of(std::begin(harmless_beginnings), std::end(harmless_beginnings),
-                     [&](auto k) { return starts_with(key, k); }) ||
+                     [&](auto k) { return key.starts_with(k); }) ||
          std::any_of(std::begin(harmless_endings), std::end(harmless_endings),
-                     [&](auto k) { return ends_with(key, k); });
+                     [&](auto k) { return key.ends_with(k); });
 }
 
 bool is_feature(std::string_view key) {

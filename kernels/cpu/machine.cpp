@@ -27,7 +27,7 @@ std::string value_in(const char* path, const std::string& key) {
   std::ifstream file(path);
   std::string line;
   while (std::getline(file, line)) {
-    if (line.compare(0, key.size(), key) != 0) continue;
+    if (!line.starts_with(key)) continue;
     const std::size_t colon = line.find(':');
     if (colon == std::string::npos) continue;
     const std::size_t start = line.find_first_not_of(" \t", colon + 1);

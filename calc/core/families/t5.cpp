@@ -275,7 +275,7 @@ class T5 final : public Model {
 void read_feed_forward(Fields& f, T5Sizes& s) {
   std::string name = f.text("feed_forward_proj", "relu");
   const std::string gated = "gated-";
-  s.gated = name.rfind(gated, 0) == 0;
+  s.gated = name.starts_with(gated);
   if (s.gated) name.erase(0, gated.size());
   if (s.gated && name == "gelu") name = "gelu_new";
   for (const std::string& known : activation_names()) {

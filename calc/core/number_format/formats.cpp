@@ -151,7 +151,7 @@ const std::vector<Format>& formats() {
 
 const Format* format_named(std::string_view name) {
   constexpr std::string_view prefix = "torch.";
-  if (name.substr(0, prefix.size()) == prefix) name.remove_prefix(prefix.size());
+  if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   if (name.empty()) return nullptr;
   for (const Format& format : formats()) {
     if (same_name(name, format.name) || same_name(name, format.torch_name)) return &format;

@@ -32,10 +32,6 @@ Read number_of(const Parsed<T>& parsed) {
   }
 }
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
@@ -45,7 +41,7 @@ std::string_view trimmed(std::string_view text) {
 // Takes one of the endings off; false when none is there.
 bool take_end(std::string_view& text, std::initializer_list<std::string_view> endings) {
   for (const std::string_view ending : endings) {
-    if (!ends_with(text, ending) || text.size() == ending.size()) continue;
+    if (!text.ends_with(ending) || text.size() == ending.size()) continue;
     text = trimmed(text.substr(0, text.size() - ending.size()));
     return true;
   }
@@ -203,7 +199,7 @@ std::optional<std::vector<Number>> parse_value(const RuleSymbol& symbol, std::st
       if (!problem.empty()) value = {std::nullopt, in_quotes(one) + " " + problem, {}};
     }
     if (!value) {
-      const bool suggests = value.hint.rfind("did you mean", 0) == 0;
+      const bool suggests = value.hint.starts_with("did you mean");
       problems.error(place, value.message,
                      (suggests ? value.hint + " " : "") + std::string(symbol.key) + " takes " + due_text(symbol));
       return std::nullopt;

@@ -23,7 +23,7 @@ class Scanner {
   char peek() { return at_end() ? '\0' : text_[at_]; }
   bool starts_with(std::string_view word) {
     skip_spaces();
-    return text_.substr(at_, word.size()) == word;
+    return text_.substr(at_).starts_with(word);
   }
   // Takes `word` if it stands here.
   bool take(std::string_view word) {
