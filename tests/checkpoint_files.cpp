@@ -7,23 +7,13 @@
 #include "read/safetensors.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/checkpoint_files.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace llmcalc;
 using namespace llmcalc::test;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-template <class Read>
-std::string refusal(Read read) {
-  try {
-    read();
-  } catch (const Error& error) {
-    CHECK(error.exit() == Exit::bad_input);
-    return error.what();
-  }
-  return "accepted";
-}
 
 // Of a safetensors header, with so many bytes of data behind it.
 std::string header_refusal(const std::string& header, std::uint64_t data) {

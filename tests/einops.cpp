@@ -3,6 +3,7 @@
 #include "core/einsum/rearrangement.hpp"
 #include "core/tensor_expression/expression.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/table.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -26,13 +27,7 @@ Rearranged apply(Rearrangement kind, const std::string& pattern, const std::stri
 
 std::string refusal(Rearrangement kind, const std::string& pattern, const std::string& shape,
                     const std::string& axes = "") {
-  try {
-    apply(kind, pattern, shape, axes);
-  } catch (const Error& error) {
-    CHECK(error.exit() == Exit::bad_input);
-    return error.what();
-  }
-  return "accepted";
+  return test::refusal([&] { apply(kind, pattern, shape, axes); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "core/tensor_expression/expression.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/table.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -35,22 +36,11 @@ Contraction contracted(const std::string& equation, const std::string& shapes) {
 }
 
 std::string refusal(const std::string& equation, const std::string& shapes) {
-  try {
-    problem(equation, shapes);
-  } catch (const Error& error) {
-    CHECK(error.exit() == Exit::bad_input);
-    return error.what();
-  }
-  return "accepted";
+  return test::refusal([&] { problem(equation, shapes); });
 }
 
 std::string matmul_refusal(const Dims& a, const Dims& b) {
-  try {
-    einsum::matmul(a, b);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
+  return test::refusal([&] { einsum::matmul(a, b); });
 }
 
 Contraction product(const Dims& a, const Dims& b) {

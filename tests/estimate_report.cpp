@@ -7,9 +7,11 @@
 #include "report/estimate_reasons.hpp"
 #include "report/layout.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/runs.hpp"
 
 using namespace llmcalc;
 using Catch::Matchers::ContainsSubstring;
+using test::flat;
 
 namespace {
 
@@ -80,14 +82,6 @@ void fits_a_screen(const std::string& text) {
   std::size_t count = 0;
   for (std::string line; std::getline(lines, line); ++count) CHECK(report::display_width(line) <= kScreenColumns);
   CHECK(count <= kScreenLines);
-}
-
-// The text with its line breaks and indentation as single spaces, for what may be wrapped.
-std::string flat(const std::string& text) {
-  std::istringstream words(text);
-  std::string out;
-  for (std::string word; words >> word;) out += (out.empty() ? "" : " ") + word;
-  return out;
 }
 
 }  // namespace

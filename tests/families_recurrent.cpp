@@ -5,6 +5,7 @@
 #include "core/passes/memory.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/estimates.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/table.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -61,12 +62,7 @@ Accounts traced(const Model& model, bool every_block, Recompute recompute) {
 }
 
 std::string refusal(const std::string& config) {
-  try {
-    model_from_json(config);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
+  return test::refusal([&] { model_from_json(config); });
 }
 
 }  // namespace

@@ -2,53 +2,21 @@
 #include "read/load.hpp"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "read/names.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace llmcalc;
 using Catch::Matchers::ContainsSubstring;
+using test::Folder;
+using test::refusal;
 namespace fs = std::filesystem;
 
 namespace {
-
-// A folder of its own for each test case, removed at the end.
-class Folder {
- public:
-  Folder()
-      : path_(fs::temp_directory_path() /
-              ("llmcalc-load-" + std::to_string(::getpid()) + "-" + std::to_string(++made))) {
-    fs::create_directories(path_);
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string path() const { return path_.string(); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return (path_ / name).string();
-  }
-
- private:
-  static inline int made = 0;
-  fs::path path_;
-};
-
-template <class Load>
-std::string refusal(Load load) {
-  try {
-    load();
-  } catch (const Error& error) {
-    CHECK(error.exit() == Exit::bad_input);
-    return error.what();
-  }
-  return "";
-}
 
 std::string model_refusal(const std::string& name) {
   return refusal([&] {

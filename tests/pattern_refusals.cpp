@@ -5,23 +5,14 @@
 #include "core/einsum/rearrangement.hpp"
 #include "core/tensor_expression/expression.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace llmcalc;
 using Catch::Matchers::ContainsSubstring;
 using einsum::Rearrangement;
+using test::refusal;
 
 namespace {
-
-template <class Run>
-std::string refusal(Run run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    CHECK(error.exit() == Exit::bad_input);
-    return error.what();
-  }
-  return "accepted";
-}
 
 std::string pattern(Rearrangement kind, const std::string& text) {
   return refusal([&] { einsum::parse_pattern(text, kind); });

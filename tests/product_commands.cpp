@@ -1,26 +1,16 @@
 // tensor, matmul, einsum, rearrange, reduce, repeat and dtype through the program.
 #include "tests/catch.hpp"
 #include "tests/support/json_runs.hpp"
+#include "tests/support/runs.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using llmcalc::test::holds;
 using llmcalc::test::output_of;
 using llmcalc::test::Ran;
+using llmcalc::test::refused;
 using llmcalc::test::run_program;
+using llmcalc::test::Words;
 using nlohmann::json;
-
-namespace {
-
-using Words = std::vector<std::string>;
-
-std::string refused(const Words& arguments, int exit) {
-  const Ran ran = run_program(arguments);
-  CHECK(ran.exit == exit);
-  CHECK(ran.out.empty());
-  return ran.err;
-}
-
-}  // namespace
 
 TEST_CASE("their JSON is what the schemas say") {
   holds("tensor", {"tensor", "2,16,8", "--dtype", "bf16", "x.view(2,16,2,4).transpose(1,2)[:, ::2].contiguous()"});

@@ -1,9 +1,10 @@
 // JSON to a tree: values, places, and what is refused.
 #include "read/json.hpp"
 
-#include <chrono>
+#include <ctime>
 
 #include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace llmcalc;
 using Catch::Matchers::ContainsSubstring;
@@ -11,13 +12,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 std::string refusal(const std::string& text) {
-  try {
-    read_json(text, "f.json");
-  } catch (const Error& error) {
-    CHECK(error.exit() == Exit::bad_input);
-    return error.what();
-  }
-  return "";
+  return test::refusal([&] { read_json(text, "f.json"); });
 }
 
 }  // namespace
@@ -89,20 +84,20 @@ TEST_CASE("JSON: text that is no JSON is refused with its line") {
     INFO(text.substr(0, 40));
     CHECK_THAT(refusal(text), ContainsSubstring(message));
   }
-  CHECK(refusal("{\"a\": \"\\u00b5 \\ud83d\\ude42\"}").empty());
+  CHECK(refusal("{\"a\": \"\\u00b5 \\ud83d\\ude42\"}") == "accepted");
 }
 
 TEST_CASE("JSON: a configuration cut anywhere is refused, and only the whole one is taken") {
   const std::string whole = R"({"model_type": "llama", "hidden_size": 4096, "x": [1, {"y": null}], "z": "\u00b5"})";
   for (std::size_t length = 0; length < whole.size(); ++length) {
     INFO(length);
-    CHECK_FALSE(refusal(whole.substr(0, length)).empty());
+    CHECK(refusal(whole.substr(0, length)) != "accepted");
   }
-  CHECK(refusal(whole).empty());
+  CHECK(refusal(whole) == "accepted");
 }
 
 TEST_CASE("JSON: hostile text is refused in bounded time") {
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // processor time: other programs do not count
   CHECK_THAT(refusal(std::string(1'000'000, '[')), ContainsSubstring("nested more than 64 levels"));
   std::string objects;
   for (int i = 0; i < 200'000; ++i) objects += "{\"a\":";
@@ -113,5 +108,5 @@ TEST_CASE("JSON: hostile text is refused in bounded time") {
   CHECK_THAT(refusal(std::string(17 * 1024 * 1024, ' ')), ContainsSubstring("is larger than 16 MiB"));
   CHECK_THAT(refusal("{\"a\": \"" + std::string(1'000'000, 'x')), ContainsSubstring("is not valid JSON"));
   CHECK_THAT(refusal("{\"" + std::string(1'000'000, 'x') + "\": 1}"), ContainsSubstring("a key is longer"));
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));
+  CHECK(std::clock() - start < 60 * CLOCKS_PER_SEC);
 }

@@ -1,24 +1,18 @@
 // YAML to a tree: values, places, and what is refused.
 #include "read/yaml.hpp"
 
-#include <chrono>
+#include <ctime>
 
 #include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace llmcalc;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// The message that refuses this text; "" when it is taken.
 std::string refusal(const std::string& text) {
-  try {
-    read_yaml(text, "f.yaml");
-  } catch (const Error& error) {
-    CHECK(error.exit() == Exit::bad_input);
-    return error.what();
-  }
-  return "";
+  return test::refusal([&] { read_yaml(text, "f.yaml"); });
 }
 
 std::string repeated(const std::string& text, std::size_t times) {
@@ -79,7 +73,7 @@ TEST_CASE("YAML: duplicate keys are errors, all of them") {
   const std::string all = refusal("a: 1\nb: {x: 1, x: 2}\na: 3\n");
   CHECK_THAT(all, ContainsSubstring("f.yaml:2:11: error: b.x: the key stands in line 2 already"));
   CHECK_THAT(all, ContainsSubstring("f.yaml:3:1: error: a: the key stands in line 1 already"));
-  CHECK(refusal("a: {x: 1}\nb: {x: 2}\n").empty());
+  CHECK(refusal("a: {x: 1}\nb: {x: 2}\n") == "accepted");
 }
 
 TEST_CASE("YAML: text that is no profile is refused with its line") {
@@ -119,13 +113,13 @@ TEST_CASE("YAML: text that is no profile is refused with its line") {
     INFO(text.substr(0, 40));
     CHECK_THAT(refusal(text), ContainsSubstring(message));
   }
-  CHECK(refusal("a: 'it''s'\nb: \"x\\\\\"\nc: \"\u00b5\"\nd: |\n  'x\n").empty());
-  CHECK(refusal("a: \xc2\xb5 \xe2\x82\xac \xf0\x9f\x99\x82\n").empty());
-  CHECK(refusal("\t# a comment may stand behind a tab\na: 1\n").empty());
+  CHECK(refusal("a: 'it''s'\nb: \"x\\\\\"\nc: \"\u00b5\"\nd: |\n  'x\n") == "accepted");
+  CHECK(refusal("a: \xc2\xb5 \xe2\x82\xac \xf0\x9f\x99\x82\n") == "accepted");
+  CHECK(refusal("\t# a comment may stand behind a tab\na: 1\n") == "accepted");
 }
 
 TEST_CASE("YAML: hostile text is refused in bounded time") {
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // processor time: other programs do not count
   CHECK_THAT(refusal(repeated("[", 200) + repeated("]", 200)), ContainsSubstring("nested more than 64 levels"));
   CHECK_THAT(refusal(repeated("[", 200'000)), ContainsSubstring("error"));
   CHECK_THAT(refusal(repeated("- ", 200'000)), ContainsSubstring("error"));
@@ -143,5 +137,5 @@ TEST_CASE("YAML: hostile text is refused in bounded time") {
   }
   CHECK_THAT(refusal(aliases), ContainsSubstring("an anchor"));
   // Minutes would mean that something grows with the square; a slow machine under a sanitizer needs seconds.
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));
+  CHECK(std::clock() - start < 60 * CLOCKS_PER_SEC);
 }

@@ -1,56 +1,26 @@
 // What a command line or a profile gets wrong: options without effect are refused, everything wrong is told in one run,
 // nothing that only follows from another mistake is told at all.
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <fstream>
-
 #include "tests/catch.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/json_runs.hpp"
+#include "tests/support/runs.hpp"
 
 using Catch::Matchers::ContainsSubstring;
+using llmcalc::test::Folder;
 using llmcalc::test::output_of;
+using llmcalc::test::printed;
 using llmcalc::test::Ran;
+using llmcalc::test::refused;
 using llmcalc::test::run_program;
+using llmcalc::test::Words;
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-std::string refused(const Words& arguments, int exit) {
-  const Ran ran = run_program(arguments);
-  INFO(ran.err);
-  CHECK(ran.exit == exit);
-  CHECK(ran.out.empty());
-  return ran.err;
-}
-
-std::string printed(const Words& arguments) {
-  const Ran ran = run_program(arguments);
-  INFO(ran.err);
-  CHECK(ran.exit == 0);
-  return ran.out;
-}
 
 std::ptrdiff_t errors_in(const std::string& text) {
   std::ptrdiff_t count = 0;
   for (std::size_t at = 0; (at = text.find("error: ", at)) != std::string::npos; ++at) ++count;
   return count;
 }
-
-// A file that is gone afterwards.
-struct File {
-  std::string path = "/tmp/llmcalc-test-XXXXXX.yaml";
-  explicit File(const std::string& text) {
-    const int made = ::mkstemps(path.data(), 5);
-    REQUIRE(made >= 0);
-    ::close(made);
-    std::ofstream(path) << text;
-  }
-  File(const File&) = delete;
-  ~File() { ::unlink(path.c_str()); }
-};
 
 }  // namespace
 
@@ -122,28 +92,34 @@ TEST_CASE("every wrong value of a command line is told in one run") {
 }
 
 TEST_CASE("every wrong value of a profile's run is told, with its line") {
-  const File profile(
+  const Folder folder;
+  const std::string profile = folder.write(
+      "p.yaml",
       "schema: llmcalc.model/1\nname: X\nparameters: 1e9\nrun: {seq: 0, batch: x, optimzer: adam, precision: bf17}\n");
-  const std::string text = refused({"validate", profile.path}, 3);
+  const std::string text = refused({"validate", profile}, 3);
   CHECK(errors_in(text) == 4);
   for (const char* place : {":4:12: error: ", ":4:22: error: ", ":4:25: error: ", ":4:52: error: "})
     CHECK_THAT(text, ContainsSubstring(place));
 }
 
 TEST_CASE("what follows from a missing key is not told as a mistake of its own") {
-  const File profile(
-      "schema: llmcalc.model/1\nname: X\narchitecture: llama\nhiden_size: 64\nnum_hidden_layers: 2\n"
-      "num_attention_heads: 4\nvocab_size: 100\nintermediate_size: 128\nsource: made up\n");
-  const std::string text = refused({"estimate", profile.path}, 3);
+  const Folder folder;
+  const std::string profile =
+      folder.write("p.yaml",
+                   "schema: llmcalc.model/1\nname: X\narchitecture: llama\nhiden_size: 64\nnum_hidden_layers: 2\n"
+                   "num_attention_heads: 4\nvocab_size: 100\nintermediate_size: 128\nsource: made up\n");
+  const std::string text = refused({"estimate", profile}, 3);
   CHECK(errors_in(text) == 2);  // the key that is missing, and the one that was meant
   CHECK_THAT(text, ContainsSubstring("did you mean hidden_size?"));
 }
 
 TEST_CASE("a device's problems are all told, with their lines, sources or not") {
-  const File profile(
-      "schema: llmcalc.device/1\nname: X\nunits: {count: 132, clock: 1830 MHz, rate_class: GH100}\n"
-      "memory: {capacity: 80 GiB, visible: 90 GiB, bandwidth: 3 TB/s}\npeak: {bf16: 500 TFLOP/s}\n");
-  const std::string text = refused({"validate", profile.path}, 3);
+  const Folder folder;
+  const std::string profile =
+      folder.write("p.yaml",
+                   "schema: llmcalc.device/1\nname: X\nunits: {count: 132, clock: 1830 MHz, rate_class: GH100}\n"
+                   "memory: {capacity: 80 GiB, visible: 90 GiB, bandwidth: 3 TB/s}\npeak: {bf16: 500 TFLOP/s}\n");
+  const std::string text = refused({"validate", profile}, 3);
   CHECK_THAT(text, ContainsSubstring(":4:37: error: memory.visible: "));
   CHECK_THAT(text, ContainsSubstring(":5:14: error: peak.bf16: "));  // 132 x 1.83 GHz x 4096 are 989 TFLOP/s
   CHECK_THAT(text, ContainsSubstring("nothing says where peak and memory come from"));
@@ -151,10 +127,12 @@ TEST_CASE("a device's problems are all told, with their lines, sources or not") 
 
 TEST_CASE("a node's profile is checked, and told apart from a device's") {
   CHECK_THAT(printed({"validate", "hardware/nodes/aws-p5.48xlarge.yaml"}), ContainsSubstring("node"));
-  const File profile(
-      "schema: llmcalc.node/1\nname: X\ndevice: h100-sxn\ncount: 0\nlinks: {nvlink: {per_direction: 9}}\n"
-      "sources: {links: made up}\n");
-  const std::string text = refused({"validate", profile.path}, 3);
+  const Folder folder;
+  const std::string profile =
+      folder.write("p.yaml",
+                   "schema: llmcalc.node/1\nname: X\ndevice: h100-sxn\ncount: 0\nlinks: {nvlink: {per_direction: 9}}\n"
+                   "sources: {links: made up}\n");
+  const std::string text = refused({"validate", profile}, 3);
   CHECK_THAT(text, ContainsSubstring(":3:9: error: device: "));
   CHECK_THAT(text, ContainsSubstring(":4:8: error: count: "));
   CHECK_THAT(text, ContainsSubstring("per_direction"));

@@ -9,6 +9,7 @@
 
 #include "tests/catch.hpp"
 #include "tests/support/apply_rule.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace llmcalc;
 using Catch::Matchers::ContainsSubstring;
@@ -32,13 +33,7 @@ std::string typed(const Number& number, Dimension unit) {
 }
 
 std::string problem(const std::string& name, const std::string& words) {
-  try {
-    applied(name, words);
-  } catch (const Error& error) {
-    CHECK(error.exit() == Exit::bad_input);
-    return error.what();
-  }
-  return "";
+  return test::refusal([&] { applied(name, words); });
 }
 
 }  // namespace

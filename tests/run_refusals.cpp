@@ -5,22 +5,13 @@
 #include "read/yaml.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/jobs.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace llmcalc;
 using Catch::Matchers::ContainsSubstring;
+using test::refusal;
 
 namespace {
-
-template <class Run>
-std::string refusal(Run run, Exit exit = Exit::bad_input) {
-  try {
-    run();
-  } catch (const Error& error) {
-    CHECK(error.exit() == exit);
-    return error.what();
-  }
-  return "accepted";
-}
 
 std::string refused(const std::vector<GivenOption>& options, Exit exit = Exit::bad_input) {
   const auto run = [&] {

@@ -4,6 +4,7 @@
 #include "core/diagnostics.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/table.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -23,13 +24,7 @@ TensorHistory history(const std::string& shape, const std::string& chain, DType 
 }
 
 std::string refusal(const std::string& shape, const std::string& chain, DType dtype = DType::float32) {
-  try {
-    history(shape, chain, dtype);
-  } catch (const Error& error) {
-    CHECK(error.exit() == Exit::bad_input);
-    return error.what();
-  }
-  return "accepted";
+  return test::refusal([&] { history(shape, chain, dtype); });
 }
 
 // A chain of views that fits `shape`, for the properties.

@@ -3,6 +3,7 @@
 #include "core/diagnostics.hpp"
 #include "core/tensor_expression/evaluate.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace llmcalc;
 using Catch::Matchers::ContainsSubstring;
@@ -10,13 +11,8 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 std::string refusal(const std::string& shape, const std::string& chain) {
-  try {
-    expression::evaluate(expression::parse_shape(shape), DType::float32, expression::parse(chain));
-  } catch (const Error& error) {
-    CHECK(error.exit() == Exit::bad_input);
-    return error.what();
-  }
-  return "accepted";
+  return test::refusal(
+      [&] { expression::evaluate(expression::parse_shape(shape), DType::float32, expression::parse(chain)); });
 }
 
 struct Row {

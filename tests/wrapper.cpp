@@ -4,6 +4,7 @@
 #include "core/model_source.hpp"
 #include "read/json.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace llmcalc;
 using Catch::Matchers::ContainsSubstring;
@@ -37,12 +38,7 @@ bool tied(const std::string& type, const std::string& outer, const std::string& 
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    read(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
+  return test::refusal([&] { read(text); });
 }
 
 }  // namespace

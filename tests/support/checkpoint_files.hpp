@@ -2,28 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "tests/support/folder.hpp"
+
 namespace llmcalc::test {
-
-// A folder of its own, removed at the end.
-class Folder {
- public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string path() const { return path_.string(); }
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
-  // Writes `text` and then zeros up to `size` bytes in all; gives the path.
-  std::string write(const std::string& name, const std::string& text, std::uint64_t size = 0) const;
-
- private:
-  std::filesystem::path path_;
-};
 
 // So many bytes of a number, the lowest first.
 std::string little_endian(std::uint64_t number, unsigned bytes);
