@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Random configurations of every architecture: what PyTorch builds from each against what llmcalc counts.
 
-usage: architectures.py LLMCALC [--count N] [--seed S] [--flops] [--rows] [MODEL_TYPE ...]
+usage: architectures.py LLMCALC [--count N] [--seed S] [--flops] [--rows] [--defaults] [MODEL_TYPE ...]
 
 Draws N small configurations of each model type, with keys left out and switches on and off, builds the model of the
 transformers library on the meta device and compares: parameters in all, active, compute, embedding, head, tied, every
 kind of layer; with --flops also the matrix products of one forward and one forward + backward pass (2 sequences of 24 tokens, eager
 attention, one product for all experts), as torch's FlopCounterMode sees them. Prints each difference with its configuration, or with --rows a row of
-tests/reference/parameter_variants.tsv for each configuration that agrees. Exit 1 when there was a difference.
+tests/reference/parameter_variants.tsv for each configuration that agrees. With --defaults there is one configuration of
+each model type: the keys llmcalc asks for, at their defaults; its row is one of tests/reference/defaults.tsv. Exit 1
+when there was a difference.
 
 Needs torch and transformers; no model is downloaded, no memory of its size is needed. Not part of the test suite.
 """
-import argparse, json, logging, os, random, subprocess, sys, tempfile, warnings
+import argparse, json, logging, os, random, re, subprocess, sys, tempfile, warnings
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 warnings.filterwarnings('ignore'); logging.disable(logging.WARNING)
 os.environ.setdefault('HF_HUB_OFFLINE', '1')
@@ -28,6 +30,7 @@ CLASSES = dict(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, bert='BertForMaskedLM', t5='T5
 RECURRENT = {'mamba', 'mamba2', 'falcon_mamba', 'jamba', 'nemotron_h', 'recurrent_gemma', 'qwen3_next', 'qwen3_5_text',
              'qwen3_5_moe_text'}
 BATCH, SEQ = 2, 24
+CONTEXT = ('max_position_embeddings', 'n_positions', 'n_ctx', 'max_seq_len')
 
 
 def build(model_type, config, attention='eager', dtype=None):
@@ -93,6 +96,22 @@ def counted(llmcalc, path):
                 head=p.get('head', 0), tied=p['tied'], layers=';'.join(f'{c}x{s}' for c, s in kinds))
 
 
+def asked_for(llmcalc, model_type):
+    """The keys that llmcalc does not go without, at the defaults of the configuration class."""
+    config = {}
+    while True:
+        with tempfile.NamedTemporaryFile('w', suffix='.json') as file:
+            json.dump(dict(model_type=model_type, **config), file)
+            file.flush()
+            missing = re.findall(r'error: (\w+): is required', run(llmcalc, ['params', file.name])[1])
+        if not missing: return config
+        config.update((key, getattr(CONFIG_MAPPING[model_type](), key)) for key in missing)
+
+
+def longest_context(model_type):
+    return next((v for k, v in CONFIG_MAPPING[model_type]().to_dict().items() if k in CONTEXT), '-')
+
+
 def expected_flops(model_type, config):
     _, model = build(model_type, dict(config, use_cache=False), dtype=torch.bfloat16)
     try: model.set_experts_implementation('batched_mm')
@@ -121,7 +140,9 @@ def main():
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--flops', action='store_true')
     parser.add_argument('--rows', action='store_true')
+    parser.add_argument('--defaults', action='store_true')
     options = parser.parse_args()
+    if options.defaults: options.count = 1
     listed = subprocess.run([options.llmcalc, 'list', 'architectures', '--format', 'csv'], capture_output=True, text=True, check=True)
     known = [line.split(',')[0] for line in listed.stdout.splitlines()[1:]]
     types = options.model_types or [m for m in known if m in CONFIG_MAPPING]
@@ -131,7 +152,7 @@ def main():
         compared = skipped = 0
         for i in range(options.count):
             rng = random.Random(f'{options.seed} {model_type} {i}')
-            config = Draw(model_type, keys, rng).draw()
+            config = asked_for(options.llmcalc, model_type) if options.defaults else Draw(model_type, keys, rng).draw()
             try: want = expected(model_type, config)
             except Exception as error:  # the library refuses it
                 skipped += 1
@@ -155,7 +176,9 @@ def main():
             elif options.rows:
                 print('\t'.join([json.dumps(dict(model_type=model_type, **config))] +
                                 [str(want[k]) for k in ('total', 'active', 'compute', 'embedding', 'head')] +
-                                [str(want['tied']).lower(), want['layers']] + [str(want.get(k, '-')) for k in ('forward', 'model')]))
+                                [str(want['tied']).lower(), want['layers']] +
+                                ([str(longest_context(model_type))] if options.defaults else
+                                 [str(want.get(k, '-')) for k in ('forward', 'model')])))
         print(f'{model_type}: {compared} compared, {skipped} refused by the library', file=sys.stderr, flush=True)
     return 1 if differences else 0
 
