@@ -1,28 +1,20 @@
 // The frame of the command line, through the program itself: usage errors, help, exit codes, streams.
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
 
 #include "tests/catch.hpp"
-#include "tests/support/program.hpp"
+#include "tests/support/runs.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using llmcalc::test::Ran;
+using llmcalc::test::refuses;
 using llmcalc::test::run_program;
 using llmcalc::test::run_program_into;
 using llmcalc::test::run_program_into_closed_pipe;
 
 namespace {
-
-// Refused: the exit code, a word of the message, and nothing on stdout.
-void refuses(const std::vector<std::string>& arguments, int exit, const std::string& word) {
-  const Ran ran = run_program(arguments);
-  INFO(ran.err);
-  CHECK(ran.exit == exit);
-  CHECK(ran.out.empty());
-  CHECK_THAT(ran.err, ContainsSubstring("error: "));
-  CHECK_THAT(ran.err, ContainsSubstring(word));
-}
 
 // Of each line after `heading`, up to an empty one, the first word; two spaces stand before it.
 std::vector<std::string> entries(const std::string& help, const std::string& heading) {
@@ -148,6 +140,7 @@ TEST_CASE("every command has a help text with an example, and is in the completi
   const std::vector<std::string> names = entries(run_program({"--help"}).out, "Commands:");
   CHECK(names.size() >= 18);
   const std::string shared = section(man, ".SH OPTIONS OF EVERY COMMAND");
+  std::set<std::string> options;
   for (const std::string& name : names) {
     INFO(name);
     const std::string help = run_program({name, "--help"}).out;
@@ -156,6 +149,7 @@ TEST_CASE("every command has a help text with an example, and is in the completi
     CHECK_FALSE(own.empty());
     for (const std::string& option : options_in(help)) {
       INFO(option);
+      options.insert(option);
       CHECK((own + shared).find("\n.B " + in_roff(option)) != std::string::npos);
       CHECK_THAT(bash, ContainsSubstring(option));
       CHECK_THAT(fish, ContainsSubstring("-l " + option.substr(2)));
@@ -164,6 +158,7 @@ TEST_CASE("every command has a help text with an example, and is in the completi
     CHECK_THAT(zsh, ContainsSubstring("'" + name + ":"));
     CHECK_THAT(fish, ContainsSubstring(" -a " + name + " "));
   }
+  CHECK(options.size() >= 30);
   CHECK_THAT(bash, ContainsSubstring("llama-3-8b"));
   CHECK_THAT(bash, ContainsSubstring("--recompute) COMPREPLY=($(compgen -W 'none selective full'"));
 }

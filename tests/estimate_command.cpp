@@ -5,37 +5,16 @@
 #include "report/layout.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/json_runs.hpp"
+#include "tests/support/runs.hpp"
 
 using Catch::Matchers::ContainsSubstring;
+using llmcalc::test::flat;
 using llmcalc::test::output_of;
-using llmcalc::test::Ran;
-using llmcalc::test::run_program;
+using llmcalc::test::printed;
+using llmcalc::test::refused;
+using llmcalc::test::Words;
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-std::string printed(const Words& arguments) {
-  const Ran ran = run_program(arguments);
-  INFO(ran.err);
-  CHECK(ran.exit == 0);
-  return ran.out;
-}
-
-// With its line breaks and indentation as single spaces.
-std::string flat(const std::string& text) {
-  std::istringstream words(text);
-  std::string out;
-  for (std::string word; words >> word;) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
-
-std::string refused(const Words& arguments, int exit) {
-  const Ran ran = run_program(arguments);
-  CHECK(ran.exit == exit);
-  CHECK(ran.out.empty());
-  return ran.err;
-}
 
 struct Size {
   std::size_t lines = 0, columns = 0;
@@ -164,9 +143,14 @@ TEST_CASE("mfu: no sparse peak where there is no sparsity, no shares of a step t
 
 TEST_CASE("JSON has no zeros for what does not apply, and every price that text has") {
   const nlohmann::json roofline = output_of({"roofline", "gpt2", "h100-sxm"});
+  int seen = 0;
   for (const auto& operation : roofline["operations"])
     for (const char* key : {"flops", "intensity", "attainable"})
-      if (operation.contains(key)) CHECK(operation[key].get<double>() > 0);
+      if (operation.contains(key)) {
+        ++seen;
+        CHECK(operation[key].get<double>() > 0);
+      }
+  CHECK(seen > 0);
   const auto plan = output_of({"mfu", "gpt2", "h100-sxm", "--tokens", "10B", "--deadline", "3"});
   CHECK(plan["cost"]["usd"].get<double>() > 0);
 }

@@ -1,11 +1,9 @@
 // Input that nobody means well with, for each reader of text: refused or taken, in bounded time and memory, and never
 // repeated at length. What each reader says about ordinary mistakes is in its own test.
-#include <unistd.h>
-
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,12 +18,17 @@
 #include "core/run.hpp"
 #include "core/tensor_expression/expression.hpp"
 #include "kernels/replay/backend.hpp"
+#include "read/checkpoint.hpp"
+#include "read/gguf.hpp"
 #include "read/json.hpp"
 #include "read/load.hpp"
+#include "read/safetensors.hpp"
 #include "read/yaml.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/checkpoint_files.hpp"
 
 using namespace llmcalc;
+using namespace llmcalc::test;
 
 namespace {
 
@@ -35,6 +38,13 @@ using Reader = std::pair<const char*, std::function<void(std::string_view)>>;
 template <class T>
 void take(const Parsed<T>& parsed) {
   if (!parsed) throw Error(Exit::bad_input, parsed.message);
+}
+
+// The header of a checkpoint's file that is `file` and nothing more.
+void take_checkpoint(decltype(&read_gguf) read, const std::string& file) {
+  std::istringstream in(file);
+  Checkpoint found;
+  read(in, file.size(), "input", found);
 }
 
 const std::vector<Reader> readers = {
@@ -63,6 +73,20 @@ const std::vector<Reader> readers = {
        diagnostics.throw_if_errors();
      }},
     {"recording", [](std::string_view text) { replay::ReplayBackend(text, "input"); }},
+    {"safetensors", [](std::string_view text) { take_checkpoint(read_safetensors, std::string(text)); }},
+    {"safetensors header",
+     [](std::string_view text) { take_checkpoint(read_safetensors, with_length(std::string(text))); }},
+    {"GGUF", [](std::string_view text) { take_checkpoint(read_gguf, std::string(text)); }},
+    {"GGUF keys", [](std::string_view text) { take_checkpoint(read_gguf, gguf_start(0, 1000) + std::string(text)); }},
+    {"GGUF tensors",
+     [](std::string_view text) { take_checkpoint(read_gguf, gguf_start(1000, 0) + std::string(text)); }},
+    {"GGUF name",
+     [](std::string_view text) { take_checkpoint(read_gguf, gguf_start(1, 0) + gguf_text(std::string(text))); }},
+    {"GGUF list of texts",
+     [](std::string_view text) {
+       const std::string start = gguf_start(0, 1) + gguf_key("k", 9, little_endian(8, 4) + little_endian(1000, 8));
+       take_checkpoint(read_gguf, start + std::string(text));
+     }},
 };
 
 std::string repeated(std::string_view text, std::size_t bytes) {
@@ -87,7 +111,7 @@ std::string misbehaves(const Reader& reader, std::string_view text) {
   return "";
 }
 
-// Peak memory of this process, bytes; 0 where /proc does not tell.
+// Peak memory of this process since the last forget_peak(), bytes.
 std::size_t peak_memory() {
   std::ifstream status("/proc/self/status");
   std::string word;
@@ -95,7 +119,14 @@ std::size_t peak_memory() {
   while (status >> word) {
     if (word == "VmHWM:" && status >> kib) return kib * 1024;
   }
+  FAIL("/proc/self/status does not tell the peak");
   return 0;
+}
+
+// Lowers the peak to what is in use now, or what came before could hide what comes.
+void forget_peak() {
+  std::ofstream clear("/proc/self/clear_refs");
+  REQUIRE((clear << "5" << std::flush));
 }
 
 }  // namespace
@@ -118,24 +149,45 @@ TEST_CASE("hostile text: every reader is done with a quarter of a megabyte of it
 
 TEST_CASE("hostile text: 100 MB are refused without being copied") {
   const std::string text(100'000'000, '9');
+  forget_peak();
   const std::size_t before = peak_memory();
+  REQUIRE(before != 0);
   CHECK_THROWS_AS(read_yaml(text, "input"), Error);
   CHECK_THROWS_AS(read_json(text, "input"), Error);
   CHECK(peak_memory() - before < 10'000'000);
 }
 
+TEST_CASE("hostile checkpoints: 100 MB of header are refused, and held once at most") {
+  const std::string text(100'000'000, '9');
+  const struct {
+    decltype(&read_gguf) read;
+    std::string file;
+    std::size_t bytes;                                                  // it may take
+  } rows[] = {{read_safetensors, with_length(text + "9"), 10'000'000},  // longer than the format allows
+              {read_safetensors, with_length(text), 110'000'000},       // as long as it allows
+              {read_gguf, gguf_start(0, 1) + gguf_text(text), 10'000'000}};
+  for (const auto& row : rows) {
+    std::istringstream in(row.file);
+    Checkpoint found;
+    forget_peak();
+    const std::size_t before = peak_memory();
+    CHECK_THROWS_AS(row.read(in, row.file.size(), "input", found), Error);
+    CHECK(peak_memory() - before < row.bytes);
+  }
+}
+
 TEST_CASE("hostile files: 100 MB are refused by their size, before they are read") {
-  namespace fs = std::filesystem;
-  const fs::path path = fs::temp_directory_path() / ("llmcalc-hostile-" + std::to_string(::getpid()) + ".yaml");
-  std::ofstream(path).put('\n');
-  fs::resize_file(path, 100'000'000);  // a hole: takes no space
+  const Folder folder;
+  const std::string path = folder.write("hostile.yaml", "\n", 100'000'000);  // a hole: takes no space
+  forget_peak();
   const std::size_t before = peak_memory();
+  REQUIRE(before != 0);
   Diagnostics diagnostics;
   const std::function<void()> loads[] = {
-      [&] { load_model_document(path.string(), diagnostics); },
-      [&] { load_device(path.string(), diagnostics); },
-      [&] { load_run_file(path.string()); },
-      [&] { read_file(path.string(), 64 << 20); },
+      [&] { load_model_document(path, diagnostics); },
+      [&] { load_device(path, diagnostics); },
+      [&] { load_run_file(path); },
+      [&] { read_file(path, 64 << 20); },
   };
   for (const auto& load : loads) {
     try {
@@ -147,5 +199,4 @@ TEST_CASE("hostile files: 100 MB are refused by their size, before they are read
     }
   }
   CHECK(peak_memory() - before < 10'000'000);
-  fs::remove(path);
 }

@@ -24,7 +24,7 @@ TEST_CASE("list models: one row each, with what PyTorch counts") {
   for (const test::Row& row : test::rows("parameters.tsv")) {
     INFO(row.where() << ": " << row.text("model"));
     const auto found = by_id.find(row.text("model"));
-    if (found == by_id.end()) continue;
+    REQUIRE(found != by_id.end());
     CHECK(found->second["parameters"] == row.count("total"));
     CHECK(found->second["active_parameters"] == row.count("active"));
     Count layers = 0;  // "3x583483392,58x11507286272"

@@ -14,32 +14,15 @@
 
 #include "catch.hpp"
 #include "read/load.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/program.hpp"
 
 using namespace llmcalc;
+using test::Folder;
 using test::Ran;
 using test::run_program;
 
 namespace {
-
-// A folder of its own, gone at the end.
-class Scratch {
- public:
-  Scratch() {
-    char name[] = "/tmp/llmcalc-measure-XXXXXX";
-    REQUIRE(mkdtemp(name) != nullptr);
-    folder_ = name;
-  }
-  ~Scratch() { std::system(("rm -rf " + folder_).c_str()); }
-
-  std::string file(const std::string& name, const std::string& text = "") const {
-    if (!text.empty()) std::ofstream(folder_ + "/" + name) << text;
-    return folder_ + "/" + name;
-  }
-
- private:
-  std::string folder_;
-};
 
 const std::string head = "llmcalc.replay/1\ndevice Replayed\nmemory 1000000\ncache 1000\nworkload *\n";
 const std::string steady = head + "samples 0.0010 0.00101 0.00100\n";
@@ -75,9 +58,9 @@ TEST_CASE("Every backend is listed, with the reason why it cannot be used") {
 }
 
 TEST_CASE("A measurement becomes a profile that stands as a device") {
-  const Scratch scratch;
-  const std::string out = scratch.file("measured.yaml");
-  const Ran ran = run_program({"measure", "--backend", "replay:" + scratch.file("steady.txt", steady), "--quick",
+  const Folder folder;
+  const std::string out = folder.path("measured.yaml");
+  const Ran ran = run_program({"measure", "--backend", "replay:" + folder.write("steady.txt", steady), "--quick",
                                "--only", "copy,matmul", "--out", out});
   CHECK(ran.exit == 0);
   CHECK(ran.out.find("copy fp32") != std::string::npos);
@@ -91,19 +74,19 @@ TEST_CASE("A measurement becomes a profile that stands as a device") {
 }
 
 TEST_CASE("What failed verification is marked, and the exit is 5") {
-  const Scratch scratch;
-  const std::string backend = "replay:" + scratch.file("wrong.txt", steady + "error nan\n");
+  const Folder folder;
+  const std::string backend = "replay:" + folder.write("wrong.txt", steady + "error nan\n");
   const Ran ran =
-      run_program({"measure", "--backend", backend, "--quick", "--only", "copy", "--out", scratch.file("m.yaml")});
+      run_program({"measure", "--backend", backend, "--quick", "--only", "copy", "--out", folder.path("m.yaml")});
   CHECK(ran.exit == 5);
   CHECK(ran.out.find("FAILED") != std::string::npos);
 }
 
 TEST_CASE("Noise is marked with --quick, an error without, unless allowed") {
-  const Scratch scratch;
-  const std::string backend = "replay:" + scratch.file("noisy.txt", head + "samples 0.1 0.5 0.2 0.9 0.1 2 0.3 1.5\n");
+  const Folder folder;
+  const std::string backend = "replay:" + folder.write("noisy.txt", head + "samples 0.1 0.5 0.2 0.9 0.1 2 0.3 1.5\n");
   const auto exit_of = [&](const std::string& option) {
-    return run_program({"measure", "--backend", backend, option, "--only", "copy", "--out", scratch.file("m.yaml")})
+    return run_program({"measure", "--backend", backend, option, "--only", "copy", "--out", folder.path("m.yaml")})
         .exit;
   };
   CHECK(exit_of("--quick") == 0);
@@ -112,9 +95,9 @@ TEST_CASE("Noise is marked with --quick, an error without, unless allowed") {
 }
 
 TEST_CASE("A full disk and a folder that is not there are reported, with nothing on stdout") {
-  const Scratch scratch;
-  const std::string backend = "replay:" + scratch.file("steady.txt", steady);
-  for (const std::string& out : {std::string("/dev/full"), scratch.file("no/such/folder.yaml")}) {
+  const Folder folder;
+  const std::string backend = "replay:" + folder.write("steady.txt", steady);
+  for (const std::string& out : {std::string("/dev/full"), folder.path("no/such/folder.yaml")}) {
     const Ran ran = run_program({"measure", "--backend", backend, "--quick", "--only", "copy", "--out", out});
     CHECK(ran.exit == 3);
     CHECK(ran.out.empty());
@@ -123,8 +106,8 @@ TEST_CASE("A full disk and a folder that is not there are reported, with nothing
 }
 
 TEST_CASE("A disk that fills up leaves the profile that was there, whole") {
-  const Scratch scratch;
-  const std::string out = scratch.file("m.yaml"), backend = "replay:" + scratch.file("steady.txt", steady);
+  const Folder folder;
+  const std::string out = folder.path("m.yaml"), backend = "replay:" + folder.write("steady.txt", steady);
   const std::vector<std::string> first = {"measure", "--backend", backend, "--quick", "--only", "copy", "--out", out};
   REQUIRE(run_program(first).exit == 0);
   const std::size_t before = device_in(out).measured.size();
@@ -149,18 +132,18 @@ TEST_CASE("A disk that fills up leaves the profile that was there, whole") {
 }
 
 TEST_CASE("Raw samples are kept, and play back to the same verdicts") {
-  const Scratch scratch;
-  const std::string recording = scratch.file("samples.txt");
+  const Folder folder;
+  const std::string recording = folder.path("samples.txt");
   const auto measured = [&](const std::string& backend, const std::string& out) {
     const Ran ran = run_program({"measure", "--backend", backend, "--tiny", "--record", recording, "--out", out});
     INFO(ran.err);
     CHECK(ran.exit == 0);
     return device_in(out);
   };
-  const Device live = measured("cpu", scratch.file("live.yaml"));
-  const std::string kept = scratch.file("kept.txt");
+  const Device live = measured("cpu", folder.path("live.yaml"));
+  const std::string kept = folder.path("kept.txt");
   REQUIRE(std::rename(recording.c_str(), kept.c_str()) == 0);
-  const Device replayed = measured("replay:" + kept, scratch.file("replayed.yaml"));
+  const Device replayed = measured("replay:" + kept, folder.path("replayed.yaml"));
   CHECK(replayed.name == live.name);
   REQUIRE(live.measured.size() > 20);
   REQUIRE(replayed.measured.size() == live.measured.size());
@@ -176,14 +159,14 @@ TEST_CASE("Raw samples are kept, and play back to the same verdicts") {
 }
 
 TEST_CASE("Transfers of a device are fitted, and stand in the profile") {
-  const Scratch scratch;
+  const Folder folder;
   // 2 us + payload / 50 GB/s for the five sizes of a quick run.
   std::string text = "llmcalc.replay/1\ndevice Card\nmemory 1000000\ncache 1000\ngpu\ncapability 9.0\n";
   for (double bytes = 1024; bytes <= 1073741824; bytes *= 32)
     text += "workload host_to_device uint8 pinned," + std::to_string(static_cast<long long>(bytes)) + "\nsamples " +
             std::to_string(2e-6 + bytes / 50e9) + "\n";
-  const std::string out = scratch.file("card.yaml");
-  const Ran ran = run_program({"measure", "--backend", "replay:" + scratch.file("card.txt", text), "--quick", "--only",
+  const std::string out = folder.path("card.yaml");
+  const Ran ran = run_program({"measure", "--backend", "replay:" + folder.write("card.txt", text), "--quick", "--only",
                                "host_to_device", "--out", out});
   INFO(ran.err);
   CHECK(ran.exit == 0);
@@ -197,8 +180,8 @@ TEST_CASE("Transfers of a device are fitted, and stand in the profile") {
 }
 
 TEST_CASE("A long run is reported apart, and the roof that was measured is shown") {
-  const Scratch scratch;
-  const std::string out = scratch.file("m.yaml"), backend = "replay:" + scratch.file("steady.txt", steady);
+  const Folder folder;
+  const std::string out = folder.path("m.yaml"), backend = "replay:" + folder.write("steady.txt", steady);
   const Ran ran = run_program({"measure", "--backend", backend, "--quick", "--only", "copy,matmul,intensity",
                                "--sustained", "3s", "--out", out});
   INFO(ran.err);
@@ -223,21 +206,49 @@ TEST_CASE("Wrong usage of measure is refused") {
   CHECK(run_program({"measure", "--backend", "replay:/no/such/file"}).exit == 3);
 }
 
+TEST_CASE("--resume keeps what was measured and measures the rest") {
+  const Folder folder;
+  const std::string out = folder.path("m.yaml");
+  const auto measured = [&](const std::string& samples, std::vector<std::string> more) {
+    std::vector<std::string> words{"measure", "--backend", "replay:" + folder.write("samples.txt", head + samples),
+                                   "--quick", "--out",     out};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ran ran = run_program(words);
+    INFO(ran.err);
+    CHECK(ran.exit == 0);
+    return device_in(out).measured;
+  };
+  const std::size_t copies = measured("samples 0.001 0.001 0.001\n", {"--only", "copy"}).size();
+  REQUIRE(copies > 0);
+  // The second recording would give twice the time.
+  const auto both = measured("samples 0.002 0.002 0.002\n", {"--only", "copy,triad", "--resume"});
+  std::size_t old = 0;
+  for (const MeasuredWorkload& w : both) {
+    CHECK(w.median.value() == Approx(w.workload == "copy" ? 0.001 : 0.002));
+    old += w.workload == "copy";
+  }
+  CHECK(old == copies);
+  CHECK(both.size() > copies);
+}
+
 TEST_CASE("A kill in mid-run leaves a whole profile, and --resume goes on with it") {
-  const Scratch scratch;
-  const std::string out = scratch.file("killed.yaml");
+  const Folder folder;
+  const std::string out = folder.path("killed.yaml");
   CHECK(WIFSIGNALED(signalled(out, SIGKILL)));
   const std::size_t before = device_in(out).measured.size();
   CHECK(before >= 1);
+  REQUIRE(run_program({"measure", "--backend", "cpu", "--tiny", "--only", "launch", "--resume", "--out", out}).exit ==
+          0);
+  CHECK(device_in(out).measured.size() > before);
   // Another device's measurements are not mixed in.
   const Ran other =
-      run_program({"measure", "--backend", "replay:" + scratch.file("steady.txt", steady), "--resume", "--out", out});
+      run_program({"measure", "--backend", "replay:" + folder.write("steady.txt", steady), "--resume", "--out", out});
   CHECK(other.exit == 3);
 }
 
 TEST_CASE("An interrupt keeps what was found, and says so by its exit") {
-  const Scratch scratch;
-  const std::string out = scratch.file("interrupted.yaml");
+  const Folder folder;
+  const std::string out = folder.path("interrupted.yaml");
   const int status = signalled(out, SIGINT);
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 5);
@@ -245,10 +256,10 @@ TEST_CASE("An interrupt keeps what was found, and says so by its exit") {
 }
 
 TEST_CASE("check wants measurements of the model's own operations") {
-  const Scratch scratch;
-  const std::string out = scratch.file("m.yaml");
-  const std::string backend = "replay:" + scratch.file("steady.txt", steady);
-  run_program({"measure", "--backend", backend, "--quick", "--only", "copy,matmul", "--out", out});
+  const Folder folder;
+  const std::string out = folder.path("m.yaml");
+  const std::string backend = "replay:" + folder.write("steady.txt", steady);
+  REQUIRE(run_program({"measure", "--backend", backend, "--quick", "--only", "copy,matmul", "--out", out}).exit == 0);
   const std::vector<std::string> job = {"--seq", "64", "--precision", "fp32"};
   const auto with_job = [&](std::vector<std::string> words) {
     words.insert(words.end(), job.begin(), job.end());

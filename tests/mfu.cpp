@@ -1,6 +1,8 @@
 // MFU of runs that were timed: published ones, the conventions and mistakes around them, plans.
 #include "core/utilization.hpp"
 
+#include <stdexcept>
+
 #include "core/estimate.hpp"
 
 #include "report/compare.hpp"
@@ -14,12 +16,13 @@ using test::options_of;
 
 namespace {
 
-double other(const UtilizationReport& report, const std::string& name) {
+const OtherAnswer& answer(const UtilizationReport& report, const std::string& name) {
   for (const OtherAnswer& one : report.others)
-    if (one.name == name) return one.mfu;
-  FAIL("no answer called " << name);
-  return 0;
+    if (one.name == name) return one;
+  throw std::runtime_error("no answer called " + name);
 }
+
+double other(const UtilizationReport& report, const std::string& name) { return answer(report, name).mfu; }
 
 Observed tokens_per_second(double rate) {
   Observed observed;
@@ -68,8 +71,7 @@ TEST_CASE("full recomputation: HFU promises fewer days than MFU keeps") {
   // A third more at most: the head and each layer's last product (27 % of a layer) are not computed again.
   CHECK(*report.hfu > 1.2 * report.mfu);
   CHECK(*report.hfu < 4.0 / 3 * report.mfu);
-  for (const OtherAnswer& one : report.others)
-    if (one.name == "hardware FLOPs (HFU)") CHECK_THAT(one.why, ContainsSubstring("days instead of 35"));
+  CHECK_THAT(answer(report, "hardware FLOPs (HFU)").why, ContainsSubstring("days instead of 35"));
 }
 
 TEST_CASE("a mixture of experts has a second wrong answer") {

@@ -1,5 +1,4 @@
 // roofline, compare and mfu through the program: schemas, formats, plots, and what is refused.
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -7,40 +6,20 @@
 #include <sstream>
 
 #include "tests/catch.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/json_runs.hpp"
+#include "tests/support/runs.hpp"
 
 using Catch::Matchers::ContainsSubstring;
+using llmcalc::test::Folder;
 using llmcalc::test::holds;
 using llmcalc::test::output_of;
 using llmcalc::test::Ran;
+using llmcalc::test::refuses;
 using llmcalc::test::run_program;
 using nlohmann::json;
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-void refuses(const Words& arguments, int exit, const std::string& words) {
-  const Ran ran = run_program(arguments);
-  INFO(ran.err);
-  CHECK(ran.exit == exit);
-  CHECK(ran.out.empty());
-  CHECK_THAT(ran.err, ContainsSubstring(words));
-}
-
-// A folder of its own that is gone afterwards.
-struct Scratch {
-  std::string path = "/tmp/llmcalc-test-XXXXXX";
-  Scratch() { REQUIRE(::mkdtemp(path.data()) != nullptr); }
-  ~Scratch() {
-    const std::string command = "rm -rf '" + path + "'";
-    CHECK(std::system(command.c_str()) == 0);
-  }
-  std::string file(const std::string& name, const std::string& text = {}) const {
-    if (!text.empty()) std::ofstream(path + "/" + name) << text;
-    return path + "/" + name;
-  }
-};
 
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
@@ -104,31 +83,33 @@ TEST_CASE("text, Markdown and CSV") {
 }
 
 TEST_CASE("plots") {
-  const Scratch scratch;
-  if (has_gnuplot()) {
-    const std::string svg = scratch.file("r.svg"), png = scratch.file("r.png");
+  const Folder folder;
+  if (!has_gnuplot()) {
+    WARN("no plot is drawn: gnuplot is not there, or does not run");
+  } else {
+    const std::string svg = folder.path("r.svg"), png = folder.path("r.png");
     CHECK(run_program({"roofline", "gpt2", "a100-sxm-80gb", "--plot", svg}).exit == 0);
     CHECK_THAT(start_of(svg), ContainsSubstring("<?xml"));
     CHECK(run_program({"roofline", "h100-sxm", "--plot", png}).exit == 0);
     CHECK(start_of(png) == "\x89PNG\r\n\x1a\n");
     CHECK_THAT(run_program({"roofline", "h100-sxm", "--plot", "-"}).out, ContainsSubstring("FLOP per byte moved"));
-    refuses({"roofline", "h100-sxm", "--plot", scratch.file("no/such/r.svg")}, 3, "cannot be written");
+    refuses({"roofline", "h100-sxm", "--plot", folder.path("no/such/r.svg")}, 3, "cannot be written");
   }
   refuses({"roofline", "h100-sxm", "--plot", "r.gif"}, 2, ".svg, .png");
   refuses({"roofline", "h100-sxm", "--plot", "-", "--format", "json"}, 2, "beside text");
 }
 
 TEST_CASE("without gnuplot nothing is written") {
-  const Scratch scratch;
+  const Folder folder;
   const std::string before = std::getenv("PATH");
-  ::setenv("PATH", scratch.path.c_str(), 1);
-  refuses({"roofline", "h100-sxm", "--plot", scratch.file("r.svg")}, 4, "apt install gnuplot-nox");
+  ::setenv("PATH", folder.path().c_str(), 1);
+  refuses({"roofline", "h100-sxm", "--plot", folder.path("r.svg")}, 4, "apt install gnuplot-nox");
   ::setenv("PATH", before.c_str(), 1);
-  CHECK(!exists(scratch.file("r.svg")));
+  CHECK(!exists(folder.path("r.svg")));
 }
 
 TEST_CASE("what is refused") {
-  const Scratch scratch;
+  const Folder folder;
   refuses({"roofline", "--peak", "100TFLOP/s", "--bandwidth", "0TB/s"}, 3, "above 0");
   refuses({"roofline", "--peak", "100TB/s", "--bandwidth", "1TFLOP/s"}, 3, "--peak");
   refuses({"roofline", "--peak", "100TB/s", "--bandwidth", "1TFLOP/s"}, 3, "--bandwidth");
@@ -140,7 +121,7 @@ TEST_CASE("what is refused") {
   refuses({"roofline", "one-billion", "h100-sxm"}, 3, "no operations");
   refuses({"roofline", "gpt2", "v100-sxm-16gb", "--precision", "bf16"}, 3, "amp-fp16");
   refuses({"compare", "gpt2", "h100-sxm", "v100-sxm-16gb", "--precision", "amp-bf16"}, 3, "no bf16");
-  refuses({"roofline", "gpt2", scratch.file("slow.yaml", device_without_bandwidth)}, 3, "bandwidth");
+  refuses({"roofline", "gpt2", folder.write("slow.yaml", device_without_bandwidth)}, 3, "bandwidth");
   refuses({"compare", "gpt2"}, 2, "DEVICE");
   refuses({"compare", "gpt2", "nope", "never"}, 3, "never");
   refuses({"mfu", "gpt2", "h100-sxm"}, 2, "--tokens-per-second");

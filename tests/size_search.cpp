@@ -1,5 +1,8 @@
 // Which tensors are this big.
 #include "core/size_search.hpp"
+
+#include <algorithm>
+
 #include "core/resolve.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/estimates.hpp"
@@ -25,11 +28,11 @@ SizeAnswer find(Bytes size, double tolerance) {
   return find_size(size, tolerance, *model.model, resolve(options, model, nullptr).plan, 12);
 }
 
-bool has(const SizeAnswer& answer, const Dims& shape, DType dtype) {
-  for (const SizeMatch& match : answer.matches)
-    if (match.tensors.size() == 1 && match.tensors.front().shape == shape && match.tensors.front().dtype == dtype)
-      return true;
-  return false;
+bool has(const SizeAnswer& answer, const Dims& shape, DType dtype, Count count = 1) {
+  return std::any_of(answer.matches.begin(), answer.matches.end(), [&](const SizeMatch& match) {
+    const SizedTensor& tensor = match.tensors.front();
+    return match.tensors.size() == 1 && tensor.shape == shape && tensor.dtype == dtype && tensor.count == count;
+  });
 }
 
 }  // namespace
@@ -95,6 +98,7 @@ TEST_CASE("one tensor of every layer is counted once a layer", "[memory]") {
   // 60 layers keep their input: 2048 x 7168 x 2 B, 28 MiB each.
   const SizeAnswer answer = find(Bytes(Count{60} * 28 * mib), 0);
   REQUIRE_FALSE(answer.near);
+  CHECK(has(answer, {1, 2048, 7168}, DType::bfloat16, 60));
   for (const SizeMatch& match : answer.matches)
     if (match.tensors.size() == 1) CHECK((match.tensors.front().count == 1 || match.tensors.front().count == 60));
 }

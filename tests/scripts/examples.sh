@@ -29,6 +29,7 @@ examples() {
 
 count=0
 for page in "$@"; do
+  before=$count
   while IFS= read -r command; do
     count=$((count + 1))
     run=$command allowed=0
@@ -48,6 +49,6 @@ for page in "$@"; do
     fi
     [ -s out.txt ] || [ $code -ne 0 ] || { echo "$page: $command prints nothing"; exit 1; }
   done < <(examples "$root/$page")
+  [ $count -gt $before ] || { echo "$page: no example"; exit 1; }
 done
-[ $count -gt 0 ] || { echo "no example in $*"; exit 1; }
 echo "ok: $count commands"

@@ -42,7 +42,9 @@ same "$("$scratch/consumer/consumer")" "llmcalc $version knows the NVIDIA H100 S
 
 echo "manual page and completions are there and are well formed"
 head -n 1 "$scratch/prefix/share/man/man1/llmcalc.1" | grep -q "^\.TH LLMCALC 1 .*llmcalc $version" || complain "no .TH line in the manual page"
-if command -v groff >/dev/null; then
+if ! command -v groff >/dev/null; then
+  echo "skipped: whether groff takes the manual page; there is no groff"
+else
   faults=$(groff -man -Tutf8 -ww -z "$scratch/prefix/share/man/man1/llmcalc.1" 2>&1)
   [ -z "$faults" ] || complain "the manual page is not sound: $faults"
 fi
@@ -54,7 +56,9 @@ offered=$(bash -c 'source "$1"; function=$(complete -p llmcalc | sed -E "s/.*-F 
   $function llmcalc esti llmcalc; printf "%s\n" "${COMPREPLY[@]}"' _ "$completion")
 same "${offered%% }" estimate
 
-if command -v dpkg-deb >/dev/null; then
+if ! command -v dpkg-deb >/dev/null; then
+  echo "skipped: the .deb; there is no dpkg-deb"
+else
   echo "the .deb holds the program, which runs from anywhere"
   quiet cpack --config "$build/CPackConfig.cmake" -B "$scratch/package"
   package=$(find "$scratch/package" -maxdepth 1 -name '*.deb')
