@@ -50,6 +50,17 @@ void compare_saved(const Report& report, Comparison& comparison) {
   comparison.equal("autocast_weights", report.memory.autocast_weights.value_or(Bytes()).value());
 }
 
+// "13x4096": so many layers see so many tokens at most, by a window or a chunk; "-": none does.
+std::string windows_of(const ModelInfo& info) {
+  std::map<Count, Count> layers;
+  for (const AttentionTraits& a : info.attention)
+    if (a.window || a.chunk) layers[a.window.value_or(a.chunk.value_or(0))] += a.layers;
+  std::string text;
+  for (const auto& [tokens, count] : layers)
+    text += (text.empty() ? "" : ";") + std::to_string(count) + "x" + std::to_string(tokens);
+  return text.empty() ? "-" : text;
+}
+
 }  // namespace
 
 TEST_CASE("parameters of every built-in model are PyTorch's", "[architectures]") {
@@ -66,6 +77,7 @@ TEST_CASE("keys that a configuration leaves out are what the library assumes", "
     const ModelSource source = model_from_json(row.text("config"));
     compare_parameters(source.model->parameters, comparison);
     if (row.text("context") != "-") comparison.equal("context", source.model->info.max_seq);
+    comparison.equal("windows", windows_of(source.model->info));
   };
   check_table({"defaults.tsv", {"config"}, compare, 55});
 }

@@ -108,8 +108,23 @@ def asked_for(llmcalc, model_type):
         config.update((key, getattr(CONFIG_MAPPING[model_type](), key)) for key in missing)
 
 
-def longest_context(model_type):
-    return next((v for k, v in CONFIG_MAPPING[model_type]().to_dict().items() if k in CONTEXT), '-')
+# What transformers calls layers that do not see everything; those of deepseek_v4 see compressed keys besides.
+WINDOWED = {'sliding', 'sliding_attention', 'chunked_attention', 'local', 'attention', 'compressed_sparse_attention',
+            'heavily_compressed_attention'}
+
+
+def longest_context(made):
+    return next((value for key, value in made.to_dict().items() if key in CONTEXT), '-')
+
+
+def windows(made):
+    """Layers x the tokens they see at most: a sliding window, a chunk."""
+    keys = made.to_dict()
+    size = next((keys[k] for k in ('sliding_window', 'attention_chunk_size', 'window_size', 'attention_window_size') if keys.get(k)), 0)
+    kinds = next((getattr(made, k) for k in ('layer_types', 'attention_layers', 'layers_block_type') if getattr(made, k, None)),
+                 ['sliding'] * made.num_hidden_layers)
+    layers = sum(kind in WINDOWED for kind in kinds)
+    return f'{layers}x{size}' if layers and size else '-'
 
 
 def expected_flops(model_type, config):
@@ -177,7 +192,7 @@ def main():
                 print('\t'.join([json.dumps(dict(model_type=model_type, **config))] +
                                 [str(want[k]) for k in ('total', 'active', 'compute', 'embedding', 'head')] +
                                 [str(want['tied']).lower(), want['layers']] +
-                                ([str(longest_context(model_type))] if options.defaults else
+                                ([str(of(build(model_type, config)[0])) for of in (longest_context, windows)] if options.defaults else
                                  [str(want.get(k, '-')) for k in ('forward', 'model')])))
         print(f'{model_type}: {compared} compared, {skipped} refused by the library', file=sys.stderr, flush=True)
     return 1 if differences else 0
