@@ -72,6 +72,24 @@ Answer changed(const std::string& model, Change change) {
   return params(folder.path());
 }
 
+// A tensor of a GGUF file: names, orders of dimensions and types as llama.cpp's converter and quantiser write them.
+struct Piece {
+  const char* name;
+  std::vector<std::uint64_t> fastest_first;
+  std::uint32_t type;
+  std::uint64_t bytes;
+};
+
+void write_gguf(const Folder& folder, const std::string& architecture, const std::vector<Piece>& pieces) {
+  std::string head = gguf_start(pieces.size(), 1) + gguf_key("general.architecture", 8, gguf_text(architecture));
+  std::uint64_t place = 0;
+  for (const Piece& piece : pieces) {
+    head += gguf_tensor(piece.name, piece.fastest_first, piece.type, place);
+    place += (piece.bytes + 31) / 32 * 32;
+  }
+  folder.write("model.gguf", head, (head.size() + 31) / 32 * 32 + place);
+}
+
 TestTensor& named(std::vector<TestTensor>& tensors, const std::string& name) {
   const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const TestTensor& t) { return t.name == name; });
   if (found == tensors.end()) throw std::runtime_error("no tensor " + name);
@@ -287,13 +305,6 @@ TEST_CASE("checkpoints: GGUF against the configuration beside it") {
   folder.write("config.json", R"({"model_type": "mixtral", "hidden_size": 256, "num_hidden_layers": 1,
       "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 512, "vocab_size": 64,
       "num_local_experts": 4, "num_experts_per_tok": 2, "tie_word_embeddings": false})");
-  // Names, orders of dimensions and types as llama.cpp's converter and quantiser write them.
-  struct Piece {
-    const char* name;
-    std::vector<std::uint64_t> fastest_first;
-    std::uint32_t type;
-    std::uint64_t bytes;
-  };
   const std::vector<Piece> pieces = {
       {"token_embd.weight", {256, 64}, 12, 64 * 144},
       {"output.weight", {256, 64}, 14, 64 * 210},
@@ -309,16 +320,7 @@ TEST_CASE("checkpoints: GGUF against the configuration beside it") {
       {"blk.0.ffn_up_exps.weight", {256, 512, 4}, 12, 2048 * 144},
       {"blk.0.ffn_down_exps.weight", {512, 256, 4}, 12, 2048 * 144},
   };
-  const auto write = [&](const std::vector<Piece>& all) {
-    std::string head = gguf_start(all.size(), 1) + gguf_key("general.architecture", 8, gguf_text("llama"));
-    std::uint64_t place = 0;
-    for (const Piece& piece : all) {
-      head += gguf_tensor(piece.name, piece.fastest_first, piece.type, place);
-      place += (piece.bytes + 31) / 32 * 32;
-    }
-    folder.write("model.gguf", head, (head.size() + 31) / 32 * 32 + place);
-  };
-  write(pieces);
+  write_gguf(folder, "llama", pieces);
   const Answer answer = params(folder.path());
   INFO(answer.output.dump(1));
   CHECK(answer.exit == 0);
@@ -331,8 +333,36 @@ TEST_CASE("checkpoints: GGUF against the configuration beside it") {
   CHECK(params(folder.path()).output["checkpoint"]["format"] == "GGUF");
   std::filesystem::remove(folder.path() + "/Model.GGUF");
   wrong.back() = {"blk.0.ffn_down_exps.weight", {512, 256, 2}, 12, 1024 * 144};
-  write(wrong);
+  write_gguf(folder, "llama", wrong);
   CHECK(params(folder.path()).exit == 1);
   folder.write("second.gguf", "");
   CHECK_THAT(run_program({"params", folder.path()}).err, ContainsSubstring("several GGUF files"));
+}
+
+TEST_CASE("checkpoints: GGUF without the dimensions of 1 that PyTorch has") {
+  // llama.cpp's converter squeezes Mamba's convolution (32, 1, 4). All in float32.
+  const Folder folder;
+  folder.write("config.json", R"({"model_type": "mamba", "hidden_size": 16, "num_hidden_layers": 1, "vocab_size": 40,
+      "state_size": 8, "expand": 2, "conv_kernel": 4, "time_step_rank": 2})");
+  std::vector<Piece> pieces = {{"token_embd.weight", {16, 40}, 0, 2560},
+                               {"output_norm.weight", {16}, 0, 64},
+                               {"blk.0.attn_norm.weight", {16}, 0, 64},
+                               {"blk.0.ssm_in.weight", {16, 64}, 0, 4096},
+                               {"blk.0.ssm_conv1d.weight", {4, 32}, 0, 512},
+                               {"blk.0.ssm_conv1d.bias", {32}, 0, 128},
+                               {"blk.0.ssm_x.weight", {32, 18}, 0, 2304},
+                               {"blk.0.ssm_dt.weight", {2, 32}, 0, 256},
+                               {"blk.0.ssm_dt.bias", {32}, 0, 128},
+                               {"blk.0.ssm_a", {8, 32}, 0, 1024},
+                               {"blk.0.ssm_d", {32}, 0, 128},
+                               {"blk.0.ssm_out.weight", {32, 16}, 0, 2048}};
+  write_gguf(folder, "mamba", pieces);
+  const Answer answer = params(folder.path());
+  INFO(answer.output.dump(1));
+  CHECK(answer.exit == 0);
+  CHECK(answer.found().empty());
+  CHECK(answer.output["checkpoint"]["parameters"] == answer.output["parameters"]["total"]);
+  pieces[4] = {"blk.0.ssm_conv1d.weight", {2, 32}, 0, 256};
+  write_gguf(folder, "mamba", pieces);
+  CHECK(params(folder.path()).found() == "shape backbone.layers.*.mixer.conv1d.weight 1; ");
 }

@@ -141,6 +141,10 @@ TEST_CASE("plans: as many devices as the deadline needs, and no more") {
   const Report slower = estimate(model, &device, fewer);
   CHECK(slower.time->training->value() > 86400);
   CHECK_THROWS_AS(devices_for_deadline(model, device, run, 1e-9), Error);
+  // Time for one step and a half: as many devices as there are steps of 8 x 1024 tokens.
+  const RunOptions short_run = options_of({{"tokens", "57344"}, {"batch", "8"}, {"seq", "1024"}});
+  const double step = estimate(model, &device, short_run).time->step->value();
+  CHECK(*devices_for_deadline(model, device, short_run, 1.5 * step / 86400).devices == 7);
 }
 
 TEST_CASE("compare: best first, what does not fit behind, what is not known last") {

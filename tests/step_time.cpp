@@ -1,4 +1,6 @@
 // Expected times: shapes of products, published rates, measured ones, transfers and training.
+#include <algorithm>
+
 #include "core/achieved_rates.hpp"
 #include "core/estimate.hpp"
 #include "core/matmul_shape.hpp"
@@ -43,6 +45,11 @@ MeasuredWorkload measured(const char* workload, std::map<std::string, Count> dim
   w.verified = true;
   w.median = w.p5 = w.p95 = Seconds(seconds);
   return w;
+}
+
+bool speaks_of_energy(const Report& report) {
+  return std::any_of(report.scope.begin(), report.scope.end(),
+                     [](const std::string& line) { return line.rfind("energy: ", 0) == 0; });
 }
 
 }  // namespace
@@ -119,6 +126,14 @@ TEST_CASE("a given MFU decides the step; the breakdown is the prediction's") {
   CHECK(predicted.cost->device_hours == Approx(predicted.time->training->value() / 3600));
   CHECK(*predicted.cost->usd == Approx(predicted.cost->device_hours * 3.99));
   CHECK(*predicted.cost->energy_kwh == Approx(predicted.cost->device_hours * 0.7));
+  CHECK(speaks_of_energy(predicted));
+  CHECK_FALSE(speaks_of_energy(estimate(built_in_model("gpt2"), &device, options_of({}))));  // no tokens, no training
+  Device unplugged = device;
+  unplugged.power.reset();
+  const Report unknown = estimate(built_in_model("gpt2"), &unplugged, options_of({{"tokens", "1B"}}));
+  CHECK(*unknown.cost->usd == *predicted.cost->usd);
+  CHECK_FALSE(unknown.cost->energy_kwh);
+  CHECK_FALSE(speaks_of_energy(unknown));
   // How attention is counted changes the MFU, not the time.
   const Report full = estimate(built_in_model("gpt2"), &device, options_of({{"attention-flops", "full"}}));
   CHECK(*full.time->step == *predicted.time->step);

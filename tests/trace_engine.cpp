@@ -1,8 +1,13 @@
 // The backward pass: order, sums of gradients, what is freed when, recomputation, repeated layers.
+#include <map>
+#include <utility>
+
 #include "core/ops/cast.hpp"
 #include "core/ops/data.hpp"
 #include "core/ops/elementwise.hpp"
+#include "core/ops/fused.hpp"
 #include "core/ops/matmul.hpp"
+#include "core/ops/normalise.hpp"
 #include "core/ops/views.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/graph.hpp"
@@ -33,6 +38,33 @@ TEST_CASE("a linear layer costs 2MHK forward and 4MHK backward") {
   run_backward(t, std::move(loss));
   CHECK(product_flops(t, Pass::forward) == 2 * m * h * k);
   CHECK(product_flops(t, Pass::backward) == 4 * m * h * k);
+}
+
+TEST_CASE("element-wise FLOPs of one kernel: by hand, forward and backward") {
+  const auto per_element = [](Op op, Tensor (*run)(Trace&, const Tensor&)) {
+    Trace t({}, {leaf({4, 8}), leaf({8})});
+    run_backward(t, scalar(t, run(t, mul(t, t.parameter(0), 1.0))));
+    std::map<Pass, Count> sum;
+    for (const Launch& l : t.tape())
+      if (l.op == op) sum[l.pass] += l.elementwise * l.repeat;
+    return std::pair(sum[Pass::forward] / (4 * 8), sum[Pass::backward] / (4 * 8));
+  };
+  using Flops = std::pair<Count, Count>;
+  const auto rms = [](Trace& t, const Tensor& x) { return rms_norm_kernel(t, x, nullptr); };
+  const auto gated = [](Trace& t, const Tensor& x) { return gated_activation(t, x, x); };
+  const auto plain_softmax = [](Trace& t, const Tensor& x) { return softmax(t, x); };
+  const auto norm = [](Trace& t, const Tensor& x) { return layer_norm(t, x, nullptr, nullptr); };
+  const auto dropped = [](Trace& t, const Tensor& x) { return dropout(t, x, 0.1); };
+  // Square, sum, scale, weight, round; the gradient needs the norm again and as much once more.
+  CHECK(per_element(Op::rms_norm, +rms) == Flops(5, 10));
+  // Exponentiate, add, divide, two products; likewise.
+  CHECK(per_element(Op::gated_activation, +gated) == Flops(5, 10));
+  // Compare, subtract, exponentiate, add up, divide; y (g - sum of g y): product, sum, difference, product.
+  CHECK(per_element(Op::softmax, +plain_softmax) == Flops(5, 4));
+  // Two sums, subtract, square, scale, weight, bias; as for the other norm.
+  CHECK(per_element(Op::layer_norm, +norm) == Flops(7, 14));
+  // Mask and scale.
+  CHECK(per_element(Op::dropout, +dropped) == Flops(2, 2));
 }
 
 TEST_CASE("a gradient nobody needs is not computed") {

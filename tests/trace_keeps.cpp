@@ -5,9 +5,11 @@
 #include "core/ops/cast.hpp"
 #include "core/ops/data.hpp"
 #include "core/ops/elementwise.hpp"
+#include "core/ops/experts.hpp"
 #include "core/ops/loss.hpp"
 #include "core/ops/matmul.hpp"
 #include "core/ops/normalise.hpp"
+#include "core/ops/recurrence.hpp"
 #include "core/ops/select.hpp"
 #include "core/ops/views.hpp"
 #include "tests/catch.hpp"
@@ -118,11 +120,29 @@ TEST_CASE("layer_norm keeps its input and two float32 numbers a row") {
   CHECK(kept_bytes(f.t) == 4 * 8 * 2 + 2 * 4 * 4);
 }
 
+TEST_CASE("the gated norm of recurrent layers keeps both inputs and a float32 number a row") {
+  // mamba_ssm's rmsnorm_fn, fla's FusedRMSNormGated: save_for_backward(x, weight, rstd, z).
+  Fixture f;
+  const Tensor gate = mul(f.t, f.x, 1.0), weight = f.t.parameter(1);
+  const Tensor y = gated_rms_norm(f.t, f.x, gate, weight, 8);
+  CHECK(kept_bytes(f.t) == 2 * Fixture::size + 4 * 4);
+}
+
 TEST_CASE("dropout keeps one byte an element, and nothing at rate 0") {
   Fixture f;
   CHECK(dropout(f.t, f.x, 0).storage == f.x.storage);
   const Tensor y = dropout(f.t, f.x, 0.1);
   CHECK(kept_bytes(f.t) == 4 * 8);
+}
+
+TEST_CASE("the sampler of Phi's experts keeps the factor, the choice and all gates") {
+  // PhimoeMultiplier of transformers 5.24: save_for_backward(multiplier, selected_experts, masked_gates).
+  Fixture f;
+  const Tensor factor = constant(f.t, DType::float32, {4, 1}), chosen = constant(f.t, DType::int64, {4, 1}),
+               gates = constant(f.t, DType::float32, {4, 8});
+  const Tensor y = sampled_gate(f.t, f.x, factor, chosen, gates);
+  CHECK(f.t.kept().size() == 3);
+  CHECK(kept_bytes(f.t) == 4 * 4 + 4 * 8 + 4 * 8 * 4);
 }
 
 TEST_CASE("cross-entropy keeps the log-probabilities, the ids and a scalar") {
