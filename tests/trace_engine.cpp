@@ -49,22 +49,22 @@ TEST_CASE("element-wise FLOPs of one kernel: by hand, forward and backward") {
       if (l.op == op) sum[l.pass] += l.elementwise * l.repeat;
     return std::pair(sum[Pass::forward] / (4 * 8), sum[Pass::backward] / (4 * 8));
   };
-  using Flops = std::pair<Count, Count>;
+  using Each = std::pair<Count, Count>;
   const auto rms = [](Trace& t, const Tensor& x) { return rms_norm_kernel(t, x, nullptr); };
   const auto gated = [](Trace& t, const Tensor& x) { return gated_activation(t, x, x); };
   const auto plain_softmax = [](Trace& t, const Tensor& x) { return softmax(t, x); };
   const auto norm = [](Trace& t, const Tensor& x) { return layer_norm(t, x, nullptr, nullptr); };
   const auto dropped = [](Trace& t, const Tensor& x) { return dropout(t, x, 0.1); };
   // Square, sum, scale, weight, round; the gradient needs the norm again and as much once more.
-  CHECK(per_element(Op::rms_norm, +rms) == Flops(5, 10));
+  CHECK(per_element(Op::rms_norm, +rms) == Each(5, 10));
   // Exponentiate, add, divide, two products; likewise.
-  CHECK(per_element(Op::gated_activation, +gated) == Flops(5, 10));
+  CHECK(per_element(Op::gated_activation, +gated) == Each(5, 10));
   // Compare, subtract, exponentiate, add up, divide; y (g - sum of g y): product, sum, difference, product.
-  CHECK(per_element(Op::softmax, +plain_softmax) == Flops(5, 4));
+  CHECK(per_element(Op::softmax, +plain_softmax) == Each(5, 4));
   // Two sums, subtract, square, scale, weight, bias; as for the other norm.
-  CHECK(per_element(Op::layer_norm, +norm) == Flops(7, 14));
+  CHECK(per_element(Op::layer_norm, +norm) == Each(7, 14));
   // Mask and scale.
-  CHECK(per_element(Op::dropout, +dropped) == Flops(2, 2));
+  CHECK(per_element(Op::dropout, +dropped) == Each(2, 2));
 }
 
 TEST_CASE("a gradient nobody needs is not computed") {
