@@ -235,11 +235,16 @@ TEST_CASE("A kill in mid-run leaves a whole profile, and --resume goes on with i
   const Folder folder;
   const std::string out = folder.path("killed.yaml");
   CHECK(WIFSIGNALED(signalled(out, SIGKILL)));
-  const std::size_t before = device_in(out).measured.size();
-  CHECK(before >= 1);
+  const auto before = device_in(out).measured;
+  CHECK_FALSE(before.empty());
   REQUIRE(run_program({"measure", "--backend", "cpu", "--tiny", "--only", "launch", "--resume", "--out", out}).exit ==
           0);
-  CHECK(device_in(out).measured.size() > before);
+  const auto after = device_in(out).measured;
+  REQUIRE(after.size() >= before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    CHECK(after[i].workload == before[i].workload);
+    CHECK(after[i].median.value() == Approx(before[i].median.value()));
+  }
   // Another device's measurements are not mixed in.
   const Ran other =
       run_program({"measure", "--backend", "replay:" + folder.write("steady.txt", steady), "--resume", "--out", out});
