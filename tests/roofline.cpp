@@ -8,6 +8,7 @@
 #include "core/ops/normalise.hpp"
 #include "core/passes/kernels.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/estimates.hpp"
 #include "tests/support/jobs.hpp"
 
 using namespace llmcalc;
@@ -105,6 +106,34 @@ TEST_CASE("kernels of the optimizer: chunks of 65,536 elements, 320 to a launch"
   CHECK(kernels("fused") == 7);
   CHECK(kernels("foreach") == 56);
   CHECK(kernels("single") == 8 * 148);  // 148 tensors
+}
+
+TEST_CASE("kernels of the optimizer: 30 tensors to a launch, however small they are") {
+  // 30 layers of 12 tensors, two tables, a norm of two: 364 tensors, none above 65,536 elements.
+  const ModelSource tiny = test::model_from_json(
+      R"({"model_type": "gpt2", "n_embd": 16, "n_layer": 30, "n_head": 2, "vocab_size": 64, "n_positions": 16})");
+  const StepPlan plan = resolve(test::options_of({{"optimizer-step", "fused"}}), tiny, nullptr).plan;
+  CHECK(optimizer_kernels(*tiny.model, plan) == 13);
+}
+
+TEST_CASE("operations of several kernels") {
+  struct Row {
+    Op op;
+    Count forward, backward;
+  };
+  // PyTorch's CUDA kernels: a gradient of the table begins with zeros, and so does that of the log-probabilities; a
+  // norm's backward pass has one kernel for the input and one for weight and bias; flash's has three.
+  for (const Row& row : {Row{Op::embedding, 1, 2}, Row{Op::nll_loss, 1, 2}, Row{Op::layer_norm, 1, 2},
+                         Row{Op::attention_backward, 3, 3}, Row{Op::mm, 1, 1}}) {
+    INFO(name_of(row.op));
+    Launch launch;
+    launch.op = row.op;
+    launch.repeat = 5;
+    launch.pass = Pass::forward;
+    CHECK(kernels_of(launch) == 5 * row.forward);
+    launch.pass = Pass::backward;
+    CHECK(kernels_of(launch) == 5 * row.backward);
+  }
 }
 
 TEST_CASE("operations add up to the step, and the step to what estimate says") {
