@@ -5,9 +5,8 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 # -O2 rather than CMake's -O3: smaller and as fast here. Assertions stay off in releases only.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "Flags of a release build" FORCE)
-set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer" CACHE STRING "Flags of a sanitizer build" FORCE)
-# What is counted is set for the libraries alone (llmcalc_library): tests and program build faster without.
-set(CMAKE_CXX_FLAGS_COVERAGE "-O0" CACHE STRING "Flags of a coverage build" FORCE)
+# Not optimised: sanitized code takes twice as long to compile with -O1, which the tests never win back.
+set(CMAKE_CXX_FLAGS_SANITIZE "-O0 -g1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS" CACHE STRING "Flags of a sanitizer build" FORCE)
 
 set(llmcalc_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -33,10 +32,10 @@ function(llmcalc_target target)
 endfunction()
 
 # llmcalc_precompile(TARGET): the standard headers that most files include are read once for all files of a target, which
-# takes a third off a build. Not beside a compiler cache, which keeps nothing of such a build, and not where warnings are
-# errors: with precompiled headers g++ 12 warns inside its own std::string (false alarms of the kind named above).
+# takes a third off a build. Not beside a compiler cache, which keeps nothing of such a build, and not for GCC where
+# warnings are errors: with precompiled headers g++ 12 warns inside its own std::string (false alarms as named above).
 function(llmcalc_precompile target)
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT LLMCALC_WERROR)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND (NOT LLMCALC_WERROR OR CMAKE_CXX_COMPILER_ID MATCHES Clang))
     target_precompile_headers(${target} PRIVATE
       <algorithm> <cmath> <functional> <map> <memory> <optional> <string> <string_view> <vector>)
     target_compile_options(${target} PRIVATE
@@ -60,8 +59,10 @@ function(llmcalc_library name)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/llmcalc>)
   llmcalc_target(llmcalc_${name})
   llmcalc_precompile(llmcalc_${name})
-  target_compile_options(llmcalc_${name} PRIVATE $<$<CONFIG:Coverage>:--coverage>)
-  target_link_options(llmcalc_${name} PUBLIC $<BUILD_INTERFACE:$<$<CONFIG:Coverage>:--coverage>>)
+  if(LLMCALC_COVERAGE)
+    target_compile_options(llmcalc_${name} PRIVATE -fprofile-instr-generate -fcoverage-mapping)
+    target_link_options(llmcalc_${name} PUBLIC $<BUILD_INTERFACE:-fprofile-instr-generate>)
+  endif()
 endfunction()
 
 # llmcalc_builds_quickly(TARGET...): what reads a profile or writes a page once is compiled in two thirds of the time with

@@ -19,7 +19,8 @@ inline std::uint32_t scrambled(std::uint32_t x) {
 inline float random_value(std::uint64_t place) {
   const std::uint32_t bits =
       scrambled(static_cast<std::uint32_t>(place) + 0x9e3779b9U * static_cast<std::uint32_t>(place >> 32));
-  return static_cast<float>(static_cast<std::int32_t>(bits) / 256) * (1.0F / 8388608.0F);
+  const std::int32_t whole = static_cast<std::int32_t>(bits) / 256;  // 24 bits, which a float holds exactly
+  return static_cast<float>(whole) * (1.0F / 8388608.0F);
 }
 
 }  // namespace llmcalc

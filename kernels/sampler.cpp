@@ -238,11 +238,11 @@ std::vector<Outcome> measure_sustained(Backend& backend, const DeviceInfo& info,
   if (why_not.empty()) std::this_thread::sleep_for(std::chrono::duration<double>(idle_before_burst));
   std::vector<double> begun;  // seconds after the start
   const Clock::time_point start = Clock::now();
-  double spent = 0;
-  for (double now = 0; why_not.empty() && arm.problem.empty() && !stop && now < seconds;
-       now = std::max(spent, since(start))) {
+  double spent = 0, now = 0;
+  while (why_not.empty() && arm.problem.empty() && !stop && now < seconds) {
     begun.push_back(now);
     sample(backend, arm, spent);
+    now = std::max(spent, since(start));
   }
   const double first_end = std::min(burst_seconds, burst_share * seconds), last_begin = seconds / 2;
   for (std::size_t which = 0; which < outcomes.size(); ++which) {

@@ -17,7 +17,7 @@ double bootstrap_half_width(const std::vector<double>& samples, double median) {
   const std::size_t n = samples.size();
   if (n < fewest_for_interval || !(median > 0)) return std::numeric_limits<double>::infinity();
   const auto block = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(std::cbrt(static_cast<double>(n)))));
-  std::mt19937 random(1);
+  std::mt19937 random(1);  // NOLINT(bugprone-random-generator-seed): the same samples give the same interval
   std::vector<double> medians, drawn;
   for (int i = 0; i < resamplings; ++i) {
     drawn.clear();

@@ -1,16 +1,20 @@
 #!/usr/bin/env bash
-# How much of calc/ the tests reach:  scripts/coverage.sh [--report]
-# Builds without CUDA for coverage and runs the suite (--report: takes the last run), then prints the figures;
-# build/coverage/branches.txt has each file's, with the lines of the branches not taken.
+# How much of calc/ the suite reaches, by the last run of scripts/sanitize.sh:  scripts/coverage.sh [--list [FILE...]]
+# Prints the figures; --list prints every line whose branch was never taken one way, or that was never reached.
+# llvm-cov rather than gcovr: it counts the conditions of the source, not the ways out that the compiler makes for
+# exceptions, and it comes out of the sanitizers' build, where gcovr would need a build and a run of its own.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-version=8.3
-folder=$ROOT/build/coverage
-if [ "${1:-}" != --report ]; then
-  "$ROOT/scripts/test.sh" --build "$folder" -DCMAKE_BUILD_TYPE=Coverage -DLLMCALC_CUDA=OFF -DLLMCALC_STRUCTURE_TESTS=OFF >&2
-fi
-tool=$(wheel gcovr $version)
+folder=$ROOT/build/asan
+compiler=$(need_clang)
+version=$("$compiler" -dumpversion | cut -d. -f1)
+need_packages "llvm-$version"
+shopt -s nullglob
+profiles=("$folder"/profiles/*.profraw)
+[ ${#profiles[@]} -gt 0 ] || die 1 "nothing to count: run scripts/sanitize.sh first"
 cd "$ROOT"
-# Branches that only an exception takes (of the standard library, mostly) are not ours to test one by one.
-PYTHONPATH=$tool python3 -m gcovr --root . --filter 'calc/' --exclude-throw-branches --exclude-unreachable-branches \
-  --merge-mode-functions=separate --txt-metric branch --txt "$folder/branches.txt" --print-summary "$folder"
+"llvm-profdata-$version" merge -sparse -o "$folder/coverage.profdata" "${profiles[@]}"
+objects=("$folder/tests/llmcalc_tests" -object "$folder/llmcalc")
+for replay in "$folder"/tests/fuzz/replay_*; do objects+=(-object "$replay"); done
+"llvm-cov-$version" export -instr-profile "$folder/coverage.profdata" "${objects[@]}" "$ROOT/calc" >"$folder/coverage.json"
+python3 scripts/coverage.py "$folder/coverage.json" "$@"

@@ -20,7 +20,7 @@ mkdir -p "$folder"
 say "llmcalc: building the fuzzers in build/asan ..."
 { cmake -S . -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Sanitize -DLLMCALC_FUZZ=ON \
     -DLLMCALC_TESTS=ON -DLLMCALC_SANITIZE=address,undefined -DLLMCALC_CUDA=OFF -DLLMCALC_WERROR=ON \
-    -DLLMCALC_STRUCTURE_TESTS=OFF && cmake --build "$folder" --target "${@/#/fuzz_}"; } >"$folder/fuzz.log" 2>&1 ||
+    -DLLMCALC_STRUCTURE_TESTS=OFF -DLLMCALC_COVERAGE=ON && cmake --build "$folder" --target "${@/#/fuzz_}"; } >"$folder/fuzz.log" 2>&1 ||
   { tail -n 40 "$folder/fuzz.log" >&2; exit 1; }
 
 # New inputs are kept under build/fuzz, so that the next run goes on from there. 20 s (the targets share the cores) and

@@ -19,7 +19,8 @@ Flops full_attention(const Model& model, const Job& job) {
   Flops sum;
   for (const AttentionTraits& a : attention_of(model, job)) {
     const Int128 sizes = checked::multiply<Int128>(a.heads, a.qk_size + a.v_size);  // = 2 H Q where both are alike
-    sum += Flops(checked::multiply<Int128>(checked::multiply<Int128>(6 * a.layers, sizes), job.seq));
+    sum += Flops(
+        checked::multiply<Int128>(checked::multiply<Int128>(checked::multiply<Int128>(a.layers, 6), sizes), job.seq));
   }
   return sum * tokens(job);
 }
@@ -115,8 +116,8 @@ Flops convention_flops(std::string_view name, const Model& model, const Job& job
   if (name == "llm-foundry") {
     Flops attention;  // by the hidden size, not heads x head size
     for (const AttentionTraits& a : attention_of(model, job))
-      attention +=
-          Flops(checked::multiply<Int128>(checked::multiply<Int128>(12 * a.layers, model.info.hidden), job.seq));
+      attention += Flops(checked::multiply<Int128>(
+          checked::multiply<Int128>(checked::multiply<Int128>(a.layers, 12), model.info.hidden), job.seq));
     return six_n(counts.active, job) + attention * tokens(job);
   }
   if (name == "megatron") return half_squares(model, trace, {false, false, true});

@@ -13,7 +13,7 @@ bool runs_later(const Node* a, const Node* b) { return a->sequence < b->sequence
 
 }  // namespace
 
-Tensor Trace::checkpoint(const Tensors& inputs, std::function<Tensor(Trace&, const Tensors&)> region) {
+Tensor Trace::checkpoint(const Tensors& inputs, const std::function<Tensor(Trace&, const Tensors&)>& region) {
   if (!grad_enabled_) return region(*this, inputs);
   Ref<CheckpointFrame> frame(new CheckpointFrame);
   frame->module = module_;
@@ -59,7 +59,7 @@ Tensor Trace::recomputed(CheckpointFrame& frame, int slot) {
     recomputing_ = Ref<CheckpointFrame>(&frame);
     try {
       frame.run(*this);
-    } catch (const StopRecomputing&) {
+    } catch (const StopRecomputing&) {  // NOLINT(bugprone-empty-catch)
       // All that the region's nodes keep is there; the rest of the region need not run.
     }
     recomputing_ = {};

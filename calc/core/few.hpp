@@ -52,7 +52,7 @@ class Few {
   template <class... Arguments>
   T& emplace_back(Arguments&&... arguments) {
     if (size_ == capacity_) grow(2 * capacity_);
-    void* const place = data_ + size_;
+    void* const place = static_cast<void*>(data_ + size_);
     T* made;
     if constexpr (std::is_constructible_v<T, Arguments...>)
       made = ::new (place) T(std::forward<Arguments>(arguments)...);

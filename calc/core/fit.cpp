@@ -1,6 +1,7 @@
 #include "core/fit.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/adapters.hpp"
 #include "core/attention_choice.hpp"
@@ -19,7 +20,7 @@ constexpr Count largest_batch_asked = 1 << 20, largest_context_asked = Count{1} 
 
 std::string percent_more(Flops before, Flops after) {
   const double share = 100 * (after.as_double() / before.as_double() - 1);
-  return "+" + std::to_string(static_cast<int>(share + 0.5)) + " % FLOPs";
+  return "+" + std::to_string(std::lround(share)) + " % FLOPs";
 }
 
 // Of n >= 2, above 1: a batch is taken apart without changing how many sequences a step sees.

@@ -64,7 +64,7 @@ Number Number::as_written(double value) {
       exponent -= point;
     }
   }
-  exponent += std::atoi(std::string(at + 1, static_cast<const char*>(end)).c_str());
+  exponent += std::stoi(std::string(at + 1, static_cast<const char*>(end)));
   constexpr int largest_power = 30;  // of ten, with 17 digits inside 128 bits only where it divides
   if (exponent >= 0 || exponent < -largest_power) return plain;
   Int128 denominator = 1;
@@ -217,7 +217,7 @@ std::string to_text(const Number& x, int digits) {
       mantissa.erase(mantissa.find_last_not_of('0') + 1);
       if (mantissa.back() == '.') mantissa.pop_back();
     }
-    return mantissa + "·10" + superscript(std::atoi(text.c_str() + e + 1));
+    return mantissa + "·10" + superscript(std::stoi(text.substr(e + 1)));
   }
   std::snprintf(buffer, sizeof buffer, "%.*g", digits, value);
   std::string text(buffer);

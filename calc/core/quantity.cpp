@@ -333,7 +333,7 @@ Parsed<Int128> parse_large_count(std::string_view text) {
   const std::optional<Int128> value = exact(*number, suffix, 1, whole);
   if (!value) return fail<Int128>(shown + " is too large");
   if (!whole) return fail<Int128>(shown + " is not a whole number");
-  return {*value, {}, {}};
+  return {value, {}, {}};
 }
 
 Parsed<Count> parse_count(std::string_view text) {

@@ -21,9 +21,9 @@ class Candidates {
     if (tensor.bytes <= Bytes(0)) return;
     const auto key = std::make_tuple(tensor.name, to_string(tensor.shape), static_cast<int>(tensor.dtype));
     const auto [where, is_new] = known_.try_emplace(key, seen_.size());
+    const Count count = tensor.count;
     if (is_new) seen_.push_back({std::move(tensor), 0, 0, 0});
     Seen& seen = seen_[where->second];
-    const Count count = is_new ? seen.tensor.count : tensor.count;
     seen.all += count;
     if (count > seen.widest) seen.at_widest = 0;
     seen.widest = std::max(seen.widest, count);

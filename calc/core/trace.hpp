@@ -163,7 +163,7 @@ class Trace {
 
   // ---- recomputation
   // Runs `region(inputs)` keeping only `inputs`; its nodes' tensors are recomputed in the backward pass.
-  Tensor checkpoint(const Tensors& inputs, std::function<Tensor(Trace&, const Tensors&)> region);
+  Tensor checkpoint(const Tensors& inputs, const std::function<Tensor(Trace&, const Tensors&)>& region);
 
   // ---- backward (engine.cpp)
   // The whole backward pass of `loss`, a scalar. `loss_ends` is the sequence number where the model ends and the loss

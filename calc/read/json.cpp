@@ -221,7 +221,7 @@ Value read_json(std::string_view text, const std::string& file) {
   check_text(text, file, largest_json);
   const char* reached = text.data();
   Handler handler(text, file, &reached);
-  const Watched first(text.data(), &reached), last(text.data() + text.size(), &reached);
+  const Watched first(reached, &reached), last(text.data() + text.size(), &reached);
   nlohmann::json::sax_parse(first, last, &handler);
   return handler.take();
 }

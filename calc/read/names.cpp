@@ -45,8 +45,8 @@ std::vector<Device> named(const std::string& normal) {
     Diagnostics unused;
     Device device = parse(built_in, unused);
     const Match found = match(device, normal);
-    if (found == Match::exact) exact.push_back(std::move(device));
-    if (found == Match::without_vendor) similar.push_back(std::move(device));
+    if (found == Match::none) continue;
+    (found == Match::exact ? exact : similar).push_back(std::move(device));
   }
   return exact.empty() ? similar : exact;
 }

@@ -8,22 +8,25 @@
 namespace llmcalc {
 namespace {
 
-const std::map<std::string, Activation> table{{"silu", Activation::silu},
-                                              {"swish", Activation::silu},
-                                              {"gelu", Activation::gelu},
-                                              {"gelu_pytorch_tanh", Activation::gelu},
-                                              {"gelu_new", Activation::gelu_new},
-                                              {"gelu_accurate", Activation::gelu_new},
-                                              {"gelu_python_tanh", Activation::gelu_new},
-                                              {"gelu_fast", Activation::gelu_fast},
-                                              {"quick_gelu", Activation::quick_gelu},
-                                              {"relu", Activation::relu},
-                                              {"relu2", Activation::relu_squared},
-                                              {"tanh", Activation::tanh},
-                                              {"sigmoid", Activation::sigmoid},
-                                              {"mish", Activation::mish},
-                                              {"linear", Activation::none},
-                                              {"xielu", Activation::xielu}};
+const std::map<std::string, Activation>& table() {
+  static const std::map<std::string, Activation> names{{"silu", Activation::silu},
+                                                       {"swish", Activation::silu},
+                                                       {"gelu", Activation::gelu},
+                                                       {"gelu_pytorch_tanh", Activation::gelu},
+                                                       {"gelu_new", Activation::gelu_new},
+                                                       {"gelu_accurate", Activation::gelu_new},
+                                                       {"gelu_python_tanh", Activation::gelu_new},
+                                                       {"gelu_fast", Activation::gelu_fast},
+                                                       {"quick_gelu", Activation::quick_gelu},
+                                                       {"relu", Activation::relu},
+                                                       {"relu2", Activation::relu_squared},
+                                                       {"tanh", Activation::tanh},
+                                                       {"sigmoid", Activation::sigmoid},
+                                                       {"mish", Activation::mish},
+                                                       {"linear", Activation::none},
+                                                       {"xielu", Activation::xielu}};
+  return names;
+}
 
 constexpr double sqrt_2_over_pi = 0.7978845608;
 constexpr double gelu_cubic = 0.044715;
@@ -99,13 +102,13 @@ Tensor mish(Trace& t, const Tensor& x) {
 const std::vector<std::string>& activation_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const auto& [name, activation] : table) all.push_back(name);
+    for (const auto& [name, activation] : table()) all.push_back(name);
     return all;
   }();
   return names;
 }
 
-Activation activation_named(const std::string& name) { return table.at(name); }
+Activation activation_named(const std::string& name) { return table().at(name); }
 
 Tensor activate(Trace& t, const Tensor& x, Activation activation) {
   const bool chain = activation == Activation::gelu_new || activation == Activation::gelu_fast ||

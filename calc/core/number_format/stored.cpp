@@ -43,8 +43,8 @@ std::uint64_t pattern_of(const Format& f, const Dyadic& value) {
   }
   const bool subnormal = v.significand >> f.fraction_bits == 0;
   if (subnormal) return v.significand;
-  const auto biased = static_cast<std::uint64_t>(v.exponent - finest + 1);
-  return (biased << f.fraction_bits) | (v.significand & ones(f.fraction_bits));
+  const int biased = v.exponent - finest + 1;
+  return (static_cast<std::uint64_t>(biased) << f.fraction_bits) | (v.significand & ones(f.fraction_bits));
 }
 
 void set_nan(const Format& f, Stored& s) {
@@ -139,7 +139,8 @@ Stored store_power(const Format& f, const ExactValue& x) {
     return s;
   }
   s.magnitude = {1, exponent};
-  s.pattern = static_cast<std::uint64_t>(exponent + f.bias);
+  const int biased = exponent + f.bias;
+  s.pattern = static_cast<std::uint64_t>(biased);
   const int against = x.is_zero() ? 1 : compare_magnitudes(exact(s.magnitude), x);
   if (against != 0) s.outcome = exponent == lowest && against > 0 ? Outcome::saturated : Outcome::rounded;
   if (x.negative && !x.is_zero()) s.outcome = Outcome::sign_lost;

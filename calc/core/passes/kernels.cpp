@@ -12,9 +12,10 @@ constexpr Count chunk_elements = 65536, chunks_per_launch = 320, tensors_per_lau
 Count kernels_each(const Launch& l) {
   switch (l.op) {
     case Op::attention_backward: return 3;  // row sums of dO * O, the gradients, dQ from its accumulator
-    case Op::embedding: return l.pass == Pass::backward ? 2 : 1;   // zeros, then the rows that occur
-    case Op::layer_norm: return l.pass == Pass::backward ? 2 : 1;  // of the input, and of weight and bias
-    case Op::nll_loss: return l.pass == Pass::backward ? 2 : 1;    // zeros, then the labels
+    case Op::embedding:                     // backward: zeros, then the rows that occur
+    case Op::layer_norm:                    // of the input, and of weight and bias
+    case Op::nll_loss:                      // zeros, then the labels
+      return l.pass == Pass::backward ? 2 : 1;
     default: return 1;
   }
 }

@@ -25,8 +25,8 @@ void add_measured(const Device& device, std::vector<Ceiling>& all) {
     }
   }
   for (const auto& [dtype, rate] : products) all.push_back({dtype + " measured", dtype, rate, {}, true});
-  if (memory) all.push_back({"memory measured", {}, {}, *memory, true});
-  if (cache) all.push_back({"L2 cache measured", {}, {}, *cache, true});
+  if (memory) all.push_back({"memory measured", {}, {}, memory, true});
+  if (cache) all.push_back({"L2 cache measured", {}, {}, cache, true});
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ std::vector<Ceiling> ceilings(const Device& device) {
   std::vector<Ceiling> all;
   for (const auto& [key, rate] : device.peak) all.push_back({key + " peak", key, rate, {}, false});
   std::stable_sort(all.begin(), all.end(), [](const Ceiling& a, const Ceiling& b) { return *a.compute > *b.compute; });
-  if (device.memory_bandwidth) all.push_back({"memory bandwidth", {}, {}, *device.memory_bandwidth, false});
+  if (device.memory_bandwidth) all.push_back({"memory bandwidth", {}, {}, device.memory_bandwidth, false});
   add_measured(device, all);
   return all;
 }
