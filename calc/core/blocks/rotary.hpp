@@ -22,6 +22,7 @@ struct RotarySpec {
   RotaryStyle style = RotaryStyle::none;
   Count size = 0;             // how much of a head turns
   bool concatenates = false;  // the turned part and the rest are joined again, even where nothing is left
+  bool own_tables = false;    // each layer makes its own, from frequencies of its own, rather than share the model's
 };
 
 struct RotaryTables {

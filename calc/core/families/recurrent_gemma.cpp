@@ -46,8 +46,7 @@ std::unique_ptr<Model> build_recurrent_gemma(Fields& f) {
   a.out_bias = true;
   a.dropout = f.number("attention_dropout", 0);
   a.window = f.count({"attention_window_size", "sliding_window"}, 2048);
-  a.rotary = {RotaryStyle::halves, a.qk_size, false};
-  s.rotary_sizes = {a.qk_size};
+  a.rotary = {RotaryStyle::halves, a.qk_size, false, true};
   RecurrentBlockSpec block;
   block.hidden = s.hidden;
   block.channels = f.optional_count("lru_width", std::nullopt).value_or(s.hidden);
@@ -67,7 +66,9 @@ std::unique_ptr<Model> build_recurrent_gemma(Fields& f) {
   s.kinds = {recurrent, layer};
   set_partial_rotary(s, rotary_size(f, a.qk_size, 0.5));
   set_norms(s, {NormKind::rms_plus_one, true, false});
-  return make_transformer(std::move(s));
+  std::unique_ptr<Model> model = make_transformer(std::move(s));
+  model->parameters.buffers().push_back({"model.normalizer", size_of(DType::bfloat16)});
+  return model;
 }
 
 }  // namespace llmcalc

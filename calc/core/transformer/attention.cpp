@@ -219,8 +219,10 @@ Tensor run_attention(Trace& t, const Job& job, const AttentionSpec& a, const Att
             : a.low_rank ? low_rank(t, a, w, x)
                          : Projection(t, a, w, x).run();
   if (!a.latent && a.rotary.style != RotaryStyle::none) {
+    const RotaryTables own =
+        a.rotary.own_tables ? rotary_tables(t, a.rotary.style, job.seq, a.rotary.size, qkv.v.dtype) : RotaryTables();
     const Trace::Scope rotary(t, "rotary");
-    apply_rotary(t, a.rotary, shared.rotary[a.rotary_table], qkv.q, qkv.k);
+    apply_rotary(t, a.rotary, a.rotary.own_tables ? own : shared.rotary[a.rotary_table], qkv.q, qkv.k);
   }
   if (a.qk_norm == QkNorm::after_rotary) {
     qkv.q = norm(t, NormKind::rms, qkv.q, nullptr);

@@ -98,9 +98,7 @@ void Transformer::describe() {
       parameters.buffers().push_back({spec_.base + "rotary_emb.embed_positions", Bytes(4 * size) * spec_.max_seq});
       continue;
     }
-    // Rotary frequencies and their unscaled copy, float32.
-    parameters.buffers().push_back({spec_.base + "rotary_emb.inv_freq", Bytes(4 * ceil_div(size, 2))});
-    parameters.buffers().push_back({spec_.base + "rotary_emb.original_inv_freq", Bytes(4 * ceil_div(size, 2))});
+    add_frequencies(parameters, spec_.base + "rotary_emb.", size);
   }
 }
 

@@ -221,6 +221,14 @@ void note_experts(Parameters& p, const LayerSpec& layer) {
                            Bytes(4 * experts->experts) * static_cast<Count>(kind.layers.size())});
 }
 
+// The buffers of a kind of layers that makes its own rotary tables.
+void note_rotary(Parameters& p, const LayerSpec& layer) {
+  if (!layer.has_attention || !layer.attention.rotary.own_tables) return;
+  const LayerKind& kind = p.kinds().back();
+  add_frequencies(p, kind.prefix + layer.attention.name + ".rotary_emb.", layer.attention.rotary.size,
+                  static_cast<Count>(kind.layers.size()));
+}
+
 void add_layers(Parameters& p, const TransformerSpec& spec, TransformerWeights& w) {
   // The first kind with the same tensors stands for all of them.
   std::vector<std::size_t> stands_for(spec.kinds.size());
@@ -243,10 +251,16 @@ void add_layers(Parameters& p, const TransformerSpec& spec, TransformerWeights& 
     w.kinds[i] = Registrar(p, spec).add_layer(spec.kinds[i]);
     p.end_layers();
     note_experts(p, spec.kinds[i]);
+    note_rotary(p, spec.kinds[i]);
   }
 }
 
 }  // namespace
+
+void add_frequencies(Parameters& p, const std::string& prefix, Count size, Count times) {
+  for (const char* name : {"inv_freq", "original_inv_freq"})
+    p.buffers().push_back({prefix + name, Bytes(4 * ceil_div(size, 2)) * times});
+}
 
 TransformerWeights add_parameters(Parameters& p, const TransformerSpec& spec) {
   Registrar registrar(p, spec);

@@ -57,6 +57,9 @@ struct PredictionWeights {
   std::vector<LayerWeights> layers;  // of each PredictionSpec::layers
 };
 
+// The buffers of rotary tables for `size` elements of a head: frequencies and their unscaled copy, float32.
+void add_frequencies(Parameters& p, const std::string& prefix, Count size, Count times = 1);
+
 TransformerWeights add_parameters(Parameters& p, const TransformerSpec& spec);
 PredictionWeights add_prediction(Parameters& p, const TransformerSpec& spec);
 
