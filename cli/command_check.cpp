@@ -55,8 +55,8 @@ Command check_command() {
   command.name = "check";
   command.summary = "estimate against measurement, operation by operation";
   command.description =
-      "Predicts every operation of the model's step from what `llmcalc measure` found for squares, sweeps and copies, "
-      "and holds it against what the same run found for the model's own shapes.\n\n"
+      "Predicts every operation of the model's step from what `llmcalc measure` found for squares, sweeps, copies and "
+      "attention, and holds it against what the same run found for the model's own shapes.\n\n"
       "Exit 1 when less than half of the step's time was measured, or the median error exceeds --tolerance.";
   command.examples = {"llmcalc check gpt2 cpu.yaml --seq 256 --precision fp32",
                       "llmcalc check gpt2 cpu.yaml --seq 256 --precision fp32 --tolerance 25% --format json"};

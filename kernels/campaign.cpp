@@ -10,15 +10,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// One sample of a product of this size would take so long, going by the best product so far. 0: not known yet.
+// One sample of products of this size would take so long, going by the best product so far. 0: not known yet.
 double expected_seconds(const Workload& w, double best_rate) {
-  return w.kernel == Kernel::matmul && best_rate > 0 ? w.flops.as_double() / best_rate : 0;
+  return (w.kernel == Kernel::matmul || is_attention(w.kernel)) && best_rate > 0 ? w.flops.as_double() / best_rate : 0;
 }
 
 std::string label_of(const Workload& w) {
   std::string label = w.operation.empty() ? w.name : w.operation;
   if (w.kernel == Kernel::matmul)
     label += " " + std::to_string(w.m) + "x" + std::to_string(w.n) + "x" + std::to_string(w.k) + " " + layout_of(w);
+  if (is_attention(w.kernel))
+    label += " " + std::to_string(w.attention.batch * w.attention.heads) + "x" + std::to_string(w.attention.length) +
+             "x" + std::to_string(w.attention.qk_size);
   return label + " " + dtype_key(w) + (w.variant.empty() ? "" : " " + w.variant);
 }
 
@@ -33,7 +36,8 @@ std::vector<Workload> worth_sustaining(const Plan& plan, const std::vector<Measu
   std::map<std::string, const MeasuredWorkload*> best;
   for (const MeasuredWorkload& w : found) {
     const bool product = w.workload == "matmul";
-    if (!w.verified || !w.op.empty() || !w.span.empty() || (!product && w.state != "cold")) continue;
+    if (!w.verified || !w.op.empty() || !w.span.empty() || is_attention(w.workload) || (!product && w.state != "cold"))
+      continue;
     const MeasuredWorkload*& one = best[product ? w.dtype : "memory"];
     if (one == nullptr || beats(w, *one)) one = &w;
   }
@@ -135,7 +139,7 @@ MeasuredCeilings ceilings(const std::vector<MeasuredWorkload>& found) {
       FlopsPerSecond& best = result.peak[w.dtype];
       if (rate > best) best = rate;
     }
-    const bool pass = w.op.empty() && w.state == "cold" && w.workload != "matmul";
+    const bool pass = w.op.empty() && w.state == "cold" && w.workload != "matmul" && !is_attention(w.workload);
     if (pass && (!result.bandwidth || w.bytes / w.median > *result.bandwidth)) result.bandwidth = w.bytes / w.median;
   }
   return result;

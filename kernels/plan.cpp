@@ -189,6 +189,21 @@ void add_matmuls(Maker& maker, bool gpu) {
   }
 }
 
+// These calibrate as squares do for products; short sequences, more of whose blocks are masked in part, are slower. On
+// a processor only: there the kernels are ours.
+void add_attention(Maker& maker) {
+  const auto causal = [](Count heads, Count kv_heads, Count length, Count size) {
+    return AttentionShape{1, heads, kv_heads, length, size, size, length, 0};
+  };
+  std::vector<AttentionShape> shapes{causal(24, 24, 160, 64), causal(6, 6, 640, 64)};
+  if (!maker.quick()) shapes.push_back(causal(6, 2, 1536, 128));
+  if (maker.tiny()) shapes = {causal(2, 1, 70, 12)};
+  for (const AttentionShape& shape : shapes) {
+    for (Kernel kernel : {Kernel::attention, Kernel::attention_backward})
+      maker.add(attention_workload(kernel, DType::float32, shape));
+  }
+}
+
 // Our own, from the simplest on: what implementing it well is worth. Cached: what is compared is the arithmetic.
 void add_ladder(Maker& maker, bool gpu) {
   constexpr Count tile = 128;  // what the tensor kernel takes at least
@@ -229,6 +244,7 @@ Plan make_plan(const DeviceInfo& info, Effort effort, const std::vector<std::str
   maker.add(diagnostic(Kernel::launch, 0),
             gpu ? std::vector<std::string>{"queued", "graph", "waited for"} : std::vector<std::string>{""});
   add_main_memory(maker, gpu);
+  if (!gpu) add_attention(maker);
   add_matmuls(maker, gpu);
   maker.latest = 1;
   // How much of the step a sample stands for, for the time it takes: what runs often or is run in part first, and small
@@ -236,7 +252,8 @@ Plan make_plan(const DeviceInfo& info, Effort effort, const std::vector<std::str
   const auto worth = [](const Workload& w) {
     constexpr double bytes_per_second = 10e9, flops_per_second = 100e9, preparation = 5e-3;
     const double data = w.bytes().as_double() / static_cast<double>(w.portion) / bytes_per_second;
-    const double arithmetic = w.kernel == Kernel::matmul ? w.flops.as_double() / flops_per_second : 0;
+    const double arithmetic =
+        w.kernel == Kernel::matmul || is_attention(w.kernel) ? w.flops.as_double() / flops_per_second : 0;
     const double one = std::max(data, arithmetic);
     return static_cast<double>(w.times * w.portion) * one / (one + preparation);
   };

@@ -112,6 +112,8 @@ MeasuredWorkload record_of(const DeviceInfo& info, const Task& task, const Sampl
   r.bytes = w.bytes();
   if (w.kernel == Kernel::matmul) {
     r.dimensions = {{"batch", w.batch}, {"m", w.m}, {"n", w.n}, {"k", w.k}};
+  } else if (is_attention(w.kernel)) {
+    r.dimensions = dimensions_of(w.attention);
   } else if (w.op.empty()) {
     r.dimensions = {{"elements", w.elements}};
     if (w.columns > 0) r.dimensions["columns"] = w.columns;
@@ -170,12 +172,12 @@ void verify(Backend& backend, const DeviceInfo& info, Arm& arm, MeasuredWorkload
 
 std::string impossible(const DeviceInfo& info, const Workload& w, const std::string& state, double seconds) {
   const double flops = w.flops.as_double() / seconds, bytes = w.bytes().as_double() / seconds;
-  const bool counts_flops = w.kernel == Kernel::matmul || w.kernel == Kernel::peak || w.kernel == Kernel::intensity;
+  const bool product = w.kernel == Kernel::matmul || is_attention(w.kernel);
+  const bool counts_flops = product || w.kernel == Kernel::peak || w.kernel == Kernel::intensity;
   if (counts_flops && info.most_flops && flops > possible_margin * info.most_flops->value())
     return "faster than possible: " + format_rate(FlopsPerSecond(flops)) + " where the processor's most is " +
            format_rate(*info.most_flops);
-  if (state == "cold" && w.kernel != Kernel::matmul && info.most_bytes &&
-      bytes > possible_margin * info.most_bytes->value())
+  if (state == "cold" && !product && info.most_bytes && bytes > possible_margin * info.most_bytes->value())
     return "faster than possible: " + format_rate(BytesPerSecond(bytes)) + " where memory's most is " +
            format_rate(*info.most_bytes);
   return "";

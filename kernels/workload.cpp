@@ -5,6 +5,8 @@
 #include <stdexcept>
 
 #include "core/blocks/activation.hpp"
+#include "core/blocks/attention.hpp"
+#include "core/ops/attention.hpp"
 #include "core/ops/cast.hpp"
 #include "core/ops/data.hpp"
 #include "core/ops/elementwise.hpp"
@@ -16,10 +18,27 @@
 namespace llmcalc {
 namespace {
 
-constexpr std::array<std::string_view, 19> kernel_names{
-    "read",  "write",   "copy",           "memcpy",           "scale",          "add",    "triad",
-    "adamw", "softmax", "rms_norm",       "gated_activation", "intensity",      "stream", "matmul",
-    "peak",  "launch",  "host_to_device", "device_to_host",   "both_directions"};
+constexpr std::array<std::string_view, 21> kernel_names{"read",
+                                                        "write",
+                                                        "copy",
+                                                        "memcpy",
+                                                        "scale",
+                                                        "add",
+                                                        "triad",
+                                                        "adamw",
+                                                        "softmax",
+                                                        "rms_norm",
+                                                        "gated_activation",
+                                                        "intensity",
+                                                        "stream",
+                                                        "matmul",
+                                                        "attention",
+                                                        "attention_backward",
+                                                        "peak",
+                                                        "launch",
+                                                        "host_to_device",
+                                                        "device_to_host",
+                                                        "both_directions"};
 
 // Leaves of the given shapes on a tape of their own; what is launched there has the engine's FLOPs and bytes.
 Trace tape_with(DType dtype, std::initializer_list<Dims> shapes) {
@@ -125,6 +144,12 @@ const char* name_of_pass(Pass pass) {
 
 std::string_view name_of(Kernel kernel) { return kernel_names[static_cast<std::size_t>(kernel)]; }
 
+bool is_attention(Kernel kernel) { return kernel == Kernel::attention || kernel == Kernel::attention_backward; }
+
+bool is_attention(const std::string& workload) {
+  return workload == name_of(Kernel::attention) || workload == name_of(Kernel::attention_backward);
+}
+
 bool is_transfer(Kernel kernel) { return kernel >= Kernel::host_to_device; }
 
 Count arrays_read(Kernel kernel) {
@@ -159,10 +184,24 @@ DType product_output(DType operands) { return operands == DType::float8_e4m3fn ?
 
 namespace {
 
+// The FLOPs tell which pairs are scored.
+template <class Size>
+std::string attention_key(const Size& size, Flops flops) {
+  std::string key;
+  for (const char* name : {"batch", "heads", "kv_heads", "length", "qk_size", "v_size"})
+    key += "," + std::to_string(size(name));
+  return key + " " + to_string(flops) + " flops";
+}
+
 // Row by row, and whatever else is usual, goes without saying.
 std::string said(const std::string& layout) { return layout.empty() || layout == "NN" ? "" : " " + layout; }
 
 }  // namespace
+
+std::map<std::string, Count> dimensions_of(const AttentionShape& s) {
+  return {{"batch", s.batch},   {"heads", s.heads},     {"kv_heads", s.kv_heads},
+          {"length", s.length}, {"qk_size", s.qk_size}, {"v_size", s.v_size}};
+}
 
 std::string key_of(const Workload& w) {
   std::string key = w.name + " " + dtype_key(w) + " " + w.variant;
@@ -171,6 +210,9 @@ std::string key_of(const Workload& w) {
   if (w.kernel == Kernel::matmul) {
     for (Count size : {w.batch, w.m, w.n, w.k}) key += "," + std::to_string(size);
     key += said(layout_of(w));
+  } else if (is_attention(w.kernel)) {
+    const std::map<std::string, Count> sizes = dimensions_of(w.attention);
+    key += attention_key([&](const char* name) { return sizes.at(name); }, w.flops);
   } else if (w.op.empty()) {
     key += "," + std::to_string(w.elements);
     for (Count more : {w.columns, w.rounds}) key += more > 0 ? "," + std::to_string(more) : "";
@@ -190,6 +232,8 @@ std::string key_of(const MeasuredWorkload& m) {
   if (size("m", 0) > 0) {
     for (Count one : {size("batch", 1), size("m", 0), size("n", 0), size("k", 0)}) key += "," + std::to_string(one);
     key += said(m.layout);
+  } else if (size("kv_heads", 0) > 0) {
+    key += attention_key([&](const char* name) { return size(name, 0); }, m.flops);
   } else if (m.op.empty()) {
     key += "," + std::to_string(size("elements", 0));
     for (Count more : {size("columns", 0), size("rounds", 0)}) key += more > 0 ? "," + std::to_string(more) : "";
@@ -238,6 +282,41 @@ Workload matmul_workload(DType dtype, Count m, Count n, Count k, Count batch, co
   return w;
 }
 
+namespace {
+
+void take_attention(const Launch& launch, Workload& w) {
+  w.kernel = launch.op == Op::attention_backward ? Kernel::attention_backward : Kernel::attention;
+  w.name = name_of(w.kernel);
+  w.dtype = launch.dtype;
+  w.attention = launch.attention;
+  w.skips_masked = launch.skips_masked;
+  w.flops = least_flops(launch);
+  w.read = launch.read;
+  w.written = launch.written;
+}
+
+}  // namespace
+
+Workload attention_workload(Kernel kernel, DType dtype, const AttentionShape& s) {
+  const auto leaf = [&](Count heads, Count size) { return LeafSpec{{s.batch, heads, s.length, size}, dtype, true}; };
+  Trace t({}, {leaf(s.heads, s.qk_size), leaf(s.kv_heads, s.qk_size), leaf(s.kv_heads, s.v_size)});
+  Job job;
+  job.seq = s.length;
+  AttentionTraits traits;
+  traits.causal = s.window > 0;
+  traits.window = s.window;
+  // cuDNN's takes grouped heads and any size of them as they are.
+  const Tensor out = fused_attention(t, AttentionKernel::cudnn, t.parameter(0), t.parameter(1), t.parameter(2), nullptr,
+                                     score_pairs(job, traits));
+  const Op op = kernel == Kernel::attention ? Op::attention_forward : Op::attention_backward;
+  if (kernel == Kernel::attention_backward) t.backward(out, t.next_sequence());
+  Workload w;
+  for (const Launch& launch : t.tape()) {
+    if (launch.op == op) take_attention(launch, w);
+  }
+  return w;
+}
+
 Workload transfer_workload(Kernel direction, Count bytes, const std::string& memory) {
   Workload w;
   w.name = name_of(direction);
@@ -260,9 +339,11 @@ Workload step_workload(const Launch& launch, const std::string& where, Count tim
   w.portion = portion;
   w.read = launch.read;
   w.written = launch.written;
-  Launch one = launch;
-  one.repeat = 1;
-  w.flops = is_matrix_product(launch.op) ? executed_flops(one, AttentionCounting::full) : Flops(launch.elementwise);
+  w.flops = is_matrix_product(launch.op) ? least_flops(launch) : Flops(launch.elementwise);
+  if (is_fused_attention(launch.op)) {
+    take_attention(launch, w);
+    return w;
+  }
   if (is_matrix_product(launch.op) && launch.m > 0) {
     w.name = "matmul";
     w.kernel = Kernel::matmul;

@@ -1,6 +1,7 @@
 // What can be measured: a kernel, its sizes, and the FLOPs and bytes the engine's own operation of that kind has.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ enum class Kernel : unsigned char {
   // any operation of a model's step that only moves data, by the bytes it reads and writes
   stream,
   matmul,
+  // fused: softmax(Q K^T) V without the square of scores in memory
+  attention,
+  attention_backward,
   // diagnostics of the machine
   peak,    // multiply-adds in registers
   launch,  // an empty job
@@ -37,7 +41,9 @@ enum class Kernel : unsigned char {
 };
 
 std::string_view name_of(Kernel kernel);
-bool is_transfer(Kernel kernel);  // between the host's memory and a device's
+bool is_attention(Kernel kernel);
+bool is_attention(const std::string& workload);  // by its name in a profile
+bool is_transfer(Kernel kernel);                 // between the host's memory and a device's
 // Of the passes over memory: how many arrays a kernel reads and writes (adamw steps three in place).
 Count arrays_read(Kernel kernel);
 Count arrays_written(Kernel kernel);
@@ -54,6 +60,8 @@ struct Workload {
   Count columns = 0;                        // softmax, rms_norm: length of a row
   Count rounds = 0;                         // intensity: multiply-adds on an element
   bool transcendental = false;              // stream: every output takes an exponential
+  AttentionShape attention;
+  bool skips_masked = false;  // attention: only the pairs that are seen need be scored
   Flops flops;
   Bytes read, written;
   bool cold = true;  // nothing it touches may be in a cache
@@ -71,6 +79,8 @@ std::string dtype_key(const Workload& workload);
 std::string layout_of(const Workload& workload);
 // What a product of this format is written in: bfloat16 for fp8, as torch._scaled_mm has it.
 DType product_output(DType operands);
+// As a profile names them.
+std::map<std::string, Count> dimensions_of(const AttentionShape& shape);
 // What tells two workloads apart, as one line of text.
 std::string key_of(const Workload& workload);
 std::string key_of(const MeasuredWorkload& measured);
@@ -79,6 +89,8 @@ std::string key_of(const MeasuredWorkload& measured);
 Workload memory_workload(Kernel kernel, DType dtype, Count elements, Count columns = 0);
 Workload matmul_workload(DType dtype, Count m, Count n, Count k, Count batch = 1, const std::string& layout = "NN");
 Workload intensity_workload(Count elements, Count rounds);
+// One pass of fused attention without a mask; of `shape`, log_sum_rows follows from the rest.
+Workload attention_workload(Kernel kernel, DType dtype, const AttentionShape& shape);
 Workload transfer_workload(Kernel direction, Count bytes, const std::string& memory);
 
 // One distinct operation of a model's step. `row` is the length of the rows a softmax or norm works on.

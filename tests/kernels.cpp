@@ -121,6 +121,26 @@ TEST_CASE("Products compute what they should, at every rung and any shape") {
   }
 }
 
+TEST_CASE("Attention computes what it should, at any shape, masked or not") {
+  struct Shape {
+    Count batch, heads, kv_heads, length, qk_size, v_size, window;
+  };
+  for (std::size_t table = 0; table < cpu::kernel_tables().size(); ++table) {
+    INFO(cpu::kernel_tables()[table].name);
+    cpu::CpuBackend backend({}, table, Bytes(1 << 16));
+    for (const Shape& s : {Shape{1, 1, 1, 1, 1, 1, 1}, Shape{2, 6, 2, 100, 20, 12, 7}, Shape{1, 4, 2, 257, 80, 33, 0},
+                           Shape{1, 2, 2, 193, 64, 64, 193}, Shape{3, 5, 1, 65, 8, 8, 64}}) {
+      for (Kernel kernel : {Kernel::attention, Kernel::attention_backward}) {
+        Workload w = attention_workload(kernel, DType::float32,
+                                        {s.batch, s.heads, s.kv_heads, s.length, s.qk_size, s.v_size, s.window, 0});
+        check_one(backend, w);
+        w.skips_masked = false;
+        check_one(backend, w);
+      }
+    }
+  }
+}
+
 TEST_CASE("FLOPs and bytes come from the engine's operations") {
   // 2 M N K; A, B and C once each, 4 bytes an element.
   const Workload product = matmul_workload(DType::float32, 3, 5, 7);
@@ -154,6 +174,9 @@ TEST_CASE("What the CPU backend cannot do, it says") {
   Workload w = matmul_workload(DType::float32, 8, 8, 8);
   w.variant = "nobody's";
   CHECK_FALSE(backend.supports(w).empty());
+  const AttentionShape shape{1, 2, 2, 16, 8, 8, 16, 16};
+  CHECK(backend.supports(attention_workload(Kernel::attention, DType::bfloat16, shape)) ==
+        "the CPU backend computes in fp32, not in bf16");
 }
 
 TEST_CASE("The clock that was measured is one that processors have") {

@@ -278,7 +278,10 @@ TEST_CASE("check wants measurements of the model's own operations") {
   CHECK(with_job({"measure", "--backend", backend, "--allow-noisy", "--model", "gpt2", "--only", "copy,matmul,step",
                   "--out", out})
             .exit == 0);
-  CHECK(with_job({"check", "gpt2", out}).exit == 0);
+  const Ran checked = with_job({"check", "gpt2", out});
+  CHECK(checked.exit == 0);
+  CHECK(checked.out.find("Covered: 100.0 %") != std::string::npos);  // fused attention too
+  CHECK(checked.out.find("attention_backward 12x64x64") != std::string::npos);
   // Every replayed operation takes a millisecond, whatever its size: far from any prediction.
   CHECK(with_job({"check", "gpt2", out, "--tolerance", "1%"}).exit == 1);
 }

@@ -24,6 +24,8 @@ Plan small_plan() {
   plan.seconds = 100;
   Workload product = matmul_workload(DType::float32, 33, 17, 65, 1, "NT");
   product.cold = false;
+  Workload attention = attention_workload(Kernel::attention_backward, DType::float32, {1, 2, 1, 33, 8, 8, 33, 0});
+  attention.cold = false;
   Workload loop;
   loop.name = "peak";
   loop.kernel = Kernel::peak;
@@ -35,7 +37,7 @@ Plan small_plan() {
   launch.cold = false;
   for (const Workload& w : {memory_workload(Kernel::copy, DType::float32, 4099), product, loop, launch,
                             intensity_workload(4099, 3), memory_workload(Kernel::softmax, DType::float32, 640, 64),
-                            memory_workload(Kernel::copy, DType::float32, Count{1} << 50)})
+                            attention, memory_workload(Kernel::copy, DType::float32, Count{1} << 50)})
     plan.groups.push_back({{w}, limits});
   return plan;
 }
@@ -64,7 +66,7 @@ TEST_CASE("A recording of the processor plays back as it was") {
   cpu::CpuBackend machine({}, 0, Bytes(1 << 16));
   replay::Recorder recorder(machine);
   const Campaign live = run_campaign(recorder, recorder.info(), small_plan(), {}, go_on, {});
-  REQUIRE(live.found.size() == 6);
+  REQUIRE(live.found.size() == 7);
   REQUIRE(live.left_out.size() == 1);  // nobody has 4 PiB
 
   replay::ReplayBackend played(recorder.text(), "recorded");

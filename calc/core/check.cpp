@@ -21,7 +21,10 @@ constexpr Count even_rows = 16;  // bytes
 std::string label_of(const StepOperation& operation) {
   const Launch& l = operation.launch;
   std::string label = (operation.where.empty() ? "" : operation.where + " ") + std::string(name_of(l.op));
-  if (l.m > 0) {
+  if (l.attention.length > 0) {
+    const AttentionShape& s = l.attention;
+    label += " " + std::to_string(s.batch * s.heads) + "x" + std::to_string(s.length) + "x" + std::to_string(s.qk_size);
+  } else if (l.m > 0) {
     label += " " + (l.batch > 1 ? std::to_string(l.batch) + "x" : std::string()) + std::to_string(l.m) + "x" +
              std::to_string(l.n) + "x" + std::to_string(l.k);
     if (l.a_turned || l.b_turned) label += " " + std::string(layout_of(l));
@@ -40,6 +43,10 @@ Device calibration_only(const Device& device, const std::vector<StepOperation>& 
       const auto found = w.dimensions.find(name);
       return found == w.dimensions.end() ? Count{1} : found->second;
     };
+    if (w.workload == name_of(Op::attention_forward) || w.workload == name_of(Op::attention_backward)) {
+      return std::any_of(operations.begin(), operations.end(),
+                         [&](const StepOperation& o) { return is_attention_of(w, o.launch); });
+    }
     if (w.workload != "matmul") return false;
     return std::any_of(operations.begin(), operations.end(), [&](const StepOperation& o) {
       return o.launch.m == size("m") && o.launch.n == size("n") && o.launch.k == size("k") &&
@@ -56,7 +63,8 @@ std::string bound_of(const LaunchTime& time, Seconds launch_cost) {
 }
 
 // Why a measurement left the band. What the measurement says about itself comes first.
-std::string reason_of(const CheckedOperation& o, const MeasuredWorkload& w, const Launch& l, const Device& device) {
+std::string reason_of(const CheckedOperation& o, const MeasuredWorkload& w, const Launch& l, const Device& device,
+                      const Rates& rates) {
   if (o.within) return "";
   const bool slower = o.ratio > 1;
   if (w.stop.find("half-way") != std::string::npos) return "the device changed while it was measured: " + w.stop;
@@ -67,6 +75,11 @@ std::string reason_of(const CheckedOperation& o, const MeasuredWorkload& w, cons
     return why;
   }
   if (o.bound == "launch") return "launch-bound: it takes less time than starting it";
+  if (is_fused_attention(l.op)) {
+    if (!rates.measured_attention(l)) return "no fused attention was measured: a published share of the peak stands in";
+    return std::string("the nearest attention measured was ") + (slower ? "an easier one" : "a harder one") +
+           ": shorter sequences leave more of their blocks masked";
+  }
   if (l.m > 0 && std::min({l.m, l.n, l.k}) < small_axis)
     return "a small product: an axis below " + std::to_string(small_axis) + " leaves units idle";
   if (l.m > 0 && l.row_alignment < even_rows)
@@ -131,12 +144,14 @@ CheckReport check_estimate(const ModelSource& source, const Device& device, cons
     });
     if (found == device.measured.end()) {
       o.reason = "not measured";
+      if (is_fused_attention(operation.launch.op) && device.compute_capability)
+        o.reason += ": a fused kernel comes from cuDNN or a framework, and `measure` opens neither";
       uncovered += o.predicted.value() * times;
     } else {
       o.measured = found->median;
       o.ratio = found->median / o.predicted;
       o.within = o.ratio <= 1 + agreement && o.ratio >= 1 / (1 + agreement);
-      o.reason = reason_of(o, *found, operation.launch, device);
+      o.reason = reason_of(o, *found, operation.launch, device, rates);
       errors.push_back(std::abs(o.ratio - 1));
       covered += found->median.value() * times;
       report.predicted_step += o.predicted * times;

@@ -29,6 +29,8 @@ Flops attention_flops(Count flops_per_pair, const ScorePairs& pairs, AttentionCo
 std::string_view name_of(Op op) { return names[static_cast<std::size_t>(op)]; }
 bool is_matrix_product(Op op) { return op <= Op::attention_backward; }
 
+bool is_fused_attention(Op op) { return op == Op::attention_forward || op == Op::attention_backward; }
+
 std::string_view layout_of(const Launch& launch) {
   if (launch.m == 0) return "";
   if (launch.a_turned) return launch.b_turned ? "TT" : "TN";
@@ -47,6 +49,12 @@ Flops executed_flops(const Launch& l, AttentionCounting counting) {
   if (l.flops_per_pair)
     return attention_flops(l.flops_per_pair, l.pairs, l.skips_masked ? counting : AttentionCounting::full) * l.repeat;
   return model_flops(l, counting);
+}
+
+Flops least_flops(const Launch& launch) {
+  Launch one = launch;
+  one.repeat = 1;
+  return executed_flops(one, AttentionCounting::causal_exact);
 }
 
 }  // namespace llmcalc

@@ -45,6 +45,14 @@ enum class AttentionCounting { causal, causal_exact, full };
 // Which gradient a backward launch computes; model FLOPs count only the gradients, not what is computed again.
 enum class Pass : unsigned char { forward, backward, recompute, optimizer };
 
+// What a fused attention kernel works on. A query sees the keys from `window` - 1 before its own place to its own, all
+// of them where `window` is 0. No length: a mask of another kind (packed documents, chunks) says which.
+struct AttentionShape {
+  Count batch = 0, heads = 0, kv_heads = 0, length = 0, qk_size = 0, v_size = 0;
+  Count window = 0;
+  Count log_sum_rows = 0;  // a head's, padding included
+};
+
 // One launch (or `repeat` equal ones, from layers alike).
 struct Launch {
   Op op = Op::add;
@@ -63,9 +71,12 @@ struct Launch {
   Count model_flops_per_pair = 0;  // without what a fused backward computes again
   ScorePairs pairs;
   bool skips_masked = false;  // a fused causal kernel; eager products execute the full square
+  AttentionShape attention;   // of a fused kernel
   Count elementwise = 0;      // FLOPs that are no matrix products
   Bytes read, written;
 };
+
+bool is_fused_attention(Op op);
 
 // How the operands of a product lie: N row by row, T column by column; A's letter first. Empty for anything else.
 std::string_view layout_of(const Launch& launch);
@@ -74,5 +85,7 @@ std::string_view layout_of(const Launch& launch);
 Flops model_flops(const Launch& launch, AttentionCounting counting);
 // What runs: the full square where the kernel computes it.
 Flops executed_flops(const Launch& launch, AttentionCounting counting);
+// Of one launch, and the least that any kernel executes: attention by its exact pairs.
+Flops least_flops(const Launch& launch);
 
 }  // namespace llmcalc

@@ -21,4 +21,7 @@ std::vector<StepOperation> distinct_operations(const Trace& trace, Count accumul
 // Whether `measured` is this operation: the same arithmetic on the same sizes, bytes included.
 bool is_measurement_of(const MeasuredWorkload& measured, const Launch& launch, bool tf32);
 
+// Whether it is fused attention of this launch's shape. The FLOPs tell causal attention, windows and masks apart.
+bool is_attention_of(const MeasuredWorkload& measured, const Launch& launch);
+
 }  // namespace llmcalc

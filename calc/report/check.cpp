@@ -43,8 +43,8 @@ std::string check_text(const CheckReport& report, bool markdown, Style style) {
   Page page;
   page.title(report.model + ": one step on " + report.device + ", predicted and measured");
   page.line(
-      "Predicted from squares, sweeps and copies measured on this device; tested on the model's own shapes, which "
-      "predict nothing here.",
+      "Predicted from squares, sweeps, copies and attention measured on this device; tested on the model's own shapes, "
+      "which predict nothing here.",
       Tone::faint);
   page.table(check_table(report));
   page.line("ratio: measured / predicted; from " + format_fixed(1 / (1 + report.band), 2) + " to " +

@@ -23,6 +23,9 @@ std::string size_of_workload(const MeasuredWorkload& w) {
         std::to_string(value("m", 0)) + " x " + std::to_string(value("n", 0)) + " x " + std::to_string(value("k", 0));
     return value("batch", 1) > 1 ? std::to_string(value("batch", 1)) + " x " + size : size;
   }
+  if (value("kv_heads", 0) > 0)
+    return std::to_string(value("batch", 1) * value("heads", 1)) + " x " + std::to_string(value("length", 0)) + " x " +
+           std::to_string(value("qk_size", 0));
   if (value("rounds", 0) > 0) return format_intensity(w.flops / w.bytes);
   return w.bytes > Bytes(0) ? format_gb(w.bytes) : "";
 }
@@ -42,7 +45,8 @@ std::string verdict_of(const MeasuredWorkload& w) {
 }
 
 bool computes(const MeasuredWorkload& w) {
-  return w.workload == "matmul" || w.workload == "peak" || w.workload == "intensity";
+  return w.workload == "matmul" || w.workload == "peak" || w.workload == "intensity" ||
+         w.dimensions.count("kv_heads") > 0;
 }
 
 std::string rate_of(const MeasuredWorkload& w) {

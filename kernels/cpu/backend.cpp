@@ -14,13 +14,7 @@
 namespace llmcalc::cpu {
 namespace {
 
-constexpr Count line = 16;  // floats of a cache line
-constexpr Count array_padding =
-    272;  // floats between arrays: addresses a power of two apart would meet in one cache set
-constexpr Count word = static_cast<Count>(sizeof(float));
 constexpr double disturbed_ratio = 1.05;  // wall clock over processor time
-
-Count rounded(Count floats) { return ceil_div(floats, line) * line; }
 
 // Thread `index` of `count` gets this many of `elements`, in whole lines; the last ones get what is left.
 Count share_of(Count elements, std::size_t index, std::size_t count) {
@@ -39,7 +33,7 @@ bool past_the_cache(const Workload& w) { return w.variant == "non-temporal"; }
 
 }  // namespace
 
-CpuBackend::CpuBackend(std::vector<ExtraMatmul> extra, std::size_t table, Bytes cache)
+CpuBackend::CpuBackend(std::vector<ExtraKernel> extra, std::size_t table, Bytes cache)
     : machine_(look_at_machine()),
       kernels_(kernel_tables().at(table)),
       extra_(std::move(extra)),
@@ -88,8 +82,8 @@ DeviceInfo CpuBackend::info() {
 }
 
 MatmulKernel CpuBackend::own_matmul(const std::string& variant) const {
-  for (const ExtraMatmul& extra : extra_) {
-    if (extra.variant == variant) return extra.kernel;
+  for (const ExtraKernel& extra : extra_) {
+    if (extra.variant == variant) return extra.matmul;
   }
   if (variant == "plain") return matmul_plain;
   if (variant == "blocked") return matmul_blocked;
@@ -128,9 +122,13 @@ std::string CpuBackend::supports(const Workload& w) {
     if (w.variant == "openblas") return openblas().why_not;
     return own_matmul(w.variant) != nullptr ? "" : "no matmul is called " + w.variant;
   }
+  if (is_attention(w.kernel)) {
+    if (w.attention.length == 0)
+      return "fused attention whose mask is of packed documents or chunks has no kernel here";
+    return attention_kernel(w) != nullptr ? "" : "no attention is called " + w.variant;
+  }
   if (w.kernel == Kernel::read) return "";
   if (w.kernel == Kernel::stream) {
-    if (w.op.rfind("attention", 0) == 0) return "no fused attention kernel on the CPU";
     return w.bytes().value() / w.portion >= word ? "" : "moves nothing";
   }
   if (stream_kernel(w) == nullptr) return "the " + kernels_.name + " unit has no stores past the cache";
@@ -154,7 +152,9 @@ std::unique_ptr<Task> CpuBackend::prepare(const Workload& workload) {
     task->workload.flops = Flops(static_cast<Int128>(per_round)) * task->rounds * static_cast<Count>(threads);
     return task;
   }
-  if (w.kernel == Kernel::matmul) {
+  if (is_attention(w.kernel)) {
+    lay_out_attention(*task);
+  } else if (w.kernel == Kernel::matmul) {
     if (w.variant.empty()) task->workload.variant = best_matmul();
     task->matmul = w.variant == "openblas" ? nullptr : own_matmul(w.variant);
     task->b_offset = rounded(w.batch * w.m * w.k) + array_padding;
@@ -237,7 +237,7 @@ std::string CpuBackend::best_matmul() {
 // another, so everything else in the arena is touched before anything is touched again.
 void CpuBackend::place(CpuTask& task) {
   const Workload& w = task.workload;
-  const bool shared = w.kernel == Kernel::matmul;  // one window for all threads, or one in each thread's slice
+  const bool shared = task.shared();  // one window for all threads, or one in each thread's slice
   const Count slices = shared ? 1 : static_cast<Count>(pool_->size());
   const Count window = task.stride * slices * word;
   if (window > memory_limit())
@@ -313,6 +313,8 @@ Timing CpuBackend::run(Task& given, Count repeats, Outputs before) {
         task.sums[thread * CpuTask::sum_stride] = static_cast<double>(sink);
       } else if (kernel == Kernel::matmul) {
         run_matmul(task, thread, first + i);
+      } else if (is_attention(kernel)) {
+        run_attention(task, thread, first + i);
       } else {
         run_stream(task, thread, first + i);
       }

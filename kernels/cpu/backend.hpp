@@ -13,16 +13,17 @@
 
 namespace llmcalc::cpu {
 
-// A matrix product beside those that are built in, for tests of what the harness finds out.
-struct ExtraMatmul {
+// A kernel beside those that are built in, under a name of its own, for tests of what the harness finds out.
+struct ExtraKernel {
   std::string variant;
-  MatmulKernel kernel;
+  MatmulKernel matmul = nullptr;
+  AttentionKernel attention = nullptr;  // of either pass
 };
 
 class CpuBackend : public Backend {
  public:
   // `table`: which of kernel_tables(). `cache`: taken for the last-level cache's size where it is not 0.
-  explicit CpuBackend(std::vector<ExtraMatmul> extra = {}, std::size_t table = 0, Bytes cache = Bytes(0));
+  explicit CpuBackend(std::vector<ExtraKernel> extra = {}, std::size_t table = 0, Bytes cache = Bytes(0));
 
   std::vector<Availability> list() override;
   DeviceInfo info() override;
@@ -35,10 +36,14 @@ class CpuBackend : public Backend {
   struct CpuTask;
 
   MatmulKernel own_matmul(const std::string& variant) const;
+  AttentionKernel attention_kernel(const Workload& workload) const;
   StreamKernel stream_kernel(const Workload& workload) const;
   Count memory_limit() const;
   void run_stream(CpuTask& task, std::size_t thread, Count round) const;
   void run_matmul(const CpuTask& task, std::size_t thread, Count round) const;
+  void run_attention(const CpuTask& task, std::size_t thread, Count round) const;
+  void lay_out_attention(CpuTask& task) const;
+  AttentionProblem attention_problem(const CpuTask& task, Count round) const;
   std::string best_matmul();
   void place(CpuTask& task);
   void poison(CpuTask& task);
@@ -46,10 +51,11 @@ class CpuBackend : public Backend {
   Verification verify_streams(const CpuTask& task) const;
   Verification verify_mixed(const CpuTask& task) const;
   Verification verify_matmul(const CpuTask& task) const;
+  Verification verify_attention(const CpuTask& task) const;
 
   Machine machine_;
   KernelTable kernels_;
-  std::vector<ExtraMatmul> extra_;
+  std::vector<ExtraKernel> extra_;
   std::unique_ptr<Pool> pool_;
   Arena arena_;
   double clock_ = 0, peak_ = 0;  // Hz, FLOP/s of all threads

@@ -35,6 +35,11 @@ void CpuBackend::poison(CpuTask& task) {
     std::fill(c, c + w.batch * w.m * w.n, nan);
     return;
   }
+  if (is_attention(w.kernel)) {
+    float* window = arena_.data() + task.window(task.next);
+    std::fill(window + task.out_offset, window + task.stride, nan);
+    return;
+  }
   pool_->run([&](std::size_t thread) {
     float* out = arena_.slice(thread) + task.window(task.next) + task.out_offset;
     if (w.kernel == Kernel::adamw) {
@@ -53,7 +58,7 @@ void CpuBackend::poison(CpuTask& task) {
 void CpuBackend::clean_up(const CpuTask& task) {
   const Count used = std::min(task.next, task.windows), length = task.stride - task.out_offset;
   if (task.stride == 0 || length == 0) return;
-  if (task.workload.kernel == Kernel::matmul) {
+  if (task.shared()) {
     for (Count i = 0; i < used; ++i) arena_.fill(i * task.stride + task.out_offset, length);
     return;
   }
@@ -78,6 +83,8 @@ Verification CpuBackend::verify(Task& given) {
       return all;
     }
     case Kernel::matmul: return verify_matmul(task);
+    case Kernel::attention:
+    case Kernel::attention_backward: return verify_attention(task);
     case Kernel::stream: return verify_mixed(task);
     default: return verify_streams(task);
   }

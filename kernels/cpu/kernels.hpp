@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/units.hpp"
+#include "kernels/cpu/attention.hpp"
 #include "kernels/matrix.hpp"
 
 namespace llmcalc::cpu {
@@ -45,6 +46,7 @@ struct KernelTable {
   StreamKernel adamw = nullptr, softmax = nullptr, rms_norm = nullptr, gated_activation = nullptr;
   double (*mixed)(const MixedStream&) = nullptr;  // a sum over what is read and not stored
   MatmulKernel matmul = nullptr;                  // blocked and vectorised
+  AttentionKernel attention = nullptr, attention_backward = nullptr;
   // `rounds` rounds of independent multiply-adds; returns how many FLOPs that was. `sink` keeps them alive.
   double (*peak)(Count rounds, float* sink) = nullptr;
 };

@@ -8,6 +8,13 @@
 
 namespace llmcalc::cpu {
 
+constexpr Count word = static_cast<Count>(sizeof(float));
+constexpr Count line = 16;  // floats of a cache line
+constexpr Count array_padding =
+    272;  // floats between arrays: addresses a power of two apart would meet in one cache set
+
+inline Count rounded(Count floats) { return ceil_div(floats, line) * line; }
+
 struct CpuBackend::CpuTask : Task {
   CpuTask(Workload what, CpuBackend& owner) : Task(std::move(what)), backend(owner) {}
   ~CpuTask() override { backend.clean_up(*this); }
@@ -28,12 +35,16 @@ struct CpuBackend::CpuTask : Task {
   Count grid_rows = 1, grid_columns = 1;  // threads over the rows and columns of C
   MatmulKernel matmul = nullptr;          // nullptr: OpenBLAS
   StreamKernel stream = nullptr;
-  Count rounds = 0;          // of the peak loop
-  Count next = 0;            // round that comes next
-  std::vector<double> sums;  // what reading kernels found, by thread, a cache line apart
+  AttentionKernel attention = nullptr;
+  std::vector<std::vector<AttentionPart>> attention_parts;  // by thread
+  Count rounds = 0;                                         // of the peak loop
+  Count next = 0;                                           // round that comes next
+  std::vector<double> sums;                                 // what reading kernels found, by thread, a cache line apart
 
   static constexpr std::size_t sum_stride = 8;
 
+  // One window for all threads, not one in each thread's slice.
+  bool shared() const { return workload.kernel == Kernel::matmul || is_attention(workload.kernel); }
   Count last() const { return next > 0 ? next - 1 : 0; }
   Count window(Count round) const { return round % windows * stride; }
 };

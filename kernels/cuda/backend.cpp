@@ -158,8 +158,9 @@ std::string CudaBackend::supports(const Workload& w) {
                ? ""
                : "the tensor kernel takes whole tiles only";
   }
+  if (is_attention(w.kernel))
+    return "a fused attention kernel comes from cuDNN or a framework, and none is opened here";
   if (w.kernel == Kernel::stream) {
-    if (w.op.starts_with("attention")) return "no fused attention kernel of ours";
     return w.bytes().value() / w.portion >= static_cast<Count>(sizeof(float)) ? "" : "moves nothing";
   }
   if (w.dtype != DType::float32) return "the passes over memory are in fp32";

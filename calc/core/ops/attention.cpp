@@ -1,5 +1,7 @@
 #include "core/ops/attention.hpp"
 
+#include <optional>
+
 #include "core/ops/cast.hpp"
 #include "core/ops/data.hpp"
 #include "core/ops/views.hpp"
@@ -16,13 +18,26 @@ Count per_pair(const Tensor& q, const Tensor& v, Count qk_products, Count v_prod
   return 2 * q.size(0) * q.size(1) * (qk_products * q.size(3) + v_products * v.size(3));
 }
 
-void count(Launch& launch, const Tensor& q, const Tensor& v, bool backward, const ScorePairs& pairs, bool masked) {
+// How far back a query sees, as AttentionShape has it, where the pairs are those of a window; else nothing.
+std::optional<Count> window_of(const ScorePairs& pairs, Count length) {
+  if (pairs.causal_twice == pairs.full_twice) return 0;
+  // With a window w, 2 w T - w^2 and w more: the diagonal's other half.
+  const Count window = pairs.exact_twice - pairs.causal_twice;
+  const bool fits = window > 0 && window <= length && pairs.causal_twice == window * (2 * length - window);
+  return fits ? std::optional<Count>(window) : std::nullopt;
+}
+
+void count(Launch& launch, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& log_sums, bool backward,
+           const ScorePairs& pairs, bool masked) {
   // Backward computes Q K^T once more, then the gradients of both products: 3 + 2 instead of 1 + 1.
   launch.flops_per_pair = backward ? per_pair(q, v, 3, 2) : per_pair(q, v, 1, 1);
   launch.model_flops_per_pair = backward ? per_pair(q, v, 2, 2) : launch.flops_per_pair;
   launch.pairs = pairs;
   launch.skips_masked = !masked;
   launch.elementwise = softmax_flops * q.size(0) * q.size(1) * (pairs.full_twice / 2);
+  const std::optional<Count> window = window_of(pairs, q.size(2));
+  launch.attention = {q.size(0), q.size(1), k.size(1),          window ? q.size(2) : 0,
+                      q.size(3), v.size(3), window.value_or(0), log_sums.size(2)};
 }
 
 Tensors attention_back(Trace& t, const Node& node, const Tensors& kept, const Tensors& g) {
@@ -31,8 +46,8 @@ Tensors attention_back(Trace& t, const Node& node, const Tensors& kept, const Te
   for (std::size_t i = 0; i < 3; ++i)
     out[i] = t.allocate(kept[i].dtype, {kept[i].shape(), strides_like(kept[i].layout), 0});
   Launch& launch =
-      t.launch(Op::attention_backward, q.dtype, {&g[0], &q, &k, &v, &kept[3]}, {&out[0], &out[1], &out[2]});
-  count(launch, q, v, true, {node.numbers[0], node.numbers[1], node.numbers[2]}, node.numbers[3]);
+      t.launch(Op::attention_backward, q.dtype, {&g[0], &q, &k, &v, &kept[3], &kept[4]}, {&out[0], &out[1], &out[2]});
+  count(launch, q, k, v, kept[4], true, {node.numbers[0], node.numbers[1], node.numbers[2]}, node.numbers[3]);
   return out;
 }
 
@@ -83,7 +98,7 @@ Tensor fused_attention(Trace& t, AttentionKernel kernel, const Tensor& query, co
   // Seed and offset of the random numbers: 24 bytes for flash, 16 for the others.
   const Tensor random_state = t.allocate(DType::uint64, {kernel == AttentionKernel::flash ? 3 : 2});
   Launch& launch = t.launch(Op::attention_forward, q.dtype, {&q, &k, &v}, {&out, &log_sums});
-  count(launch, q, v, false, pairs, mask != nullptr);
+  count(launch, q, k, v, log_sums, false, pairs, mask != nullptr);
   t.keep(node, out);
   t.keep(node, log_sums);
   t.keep(node, random_state);

@@ -23,8 +23,6 @@ FlopsPerSecond peak_named(const Device& device, std::string_view key, FlopsPerSe
   return found == device.peak.end() ? otherwise : found->second;
 }
 
-bool is_fused_attention(Op op) { return op == Op::attention_forward || op == Op::attention_backward; }
-
 Count dimension(const MeasuredWorkload& w, const char* name, Count otherwise) {
   const auto found = w.dimensions.find(name);
   return found == w.dimensions.end() ? otherwise : found->second;
@@ -94,6 +92,11 @@ void Rates::read_measurements() {
         same->rate = std::max(same->rate, one.rate);
       main_dtype = main_dtype || w.dtype == main_key_;
     }
+    if (w.workload == name_of(Op::attention_forward) || w.workload == name_of(Op::attention_backward)) {
+      const auto size = [&](const char* name) { return static_cast<double>(dimension(w, name, 1)); };
+      measured_attention_.push_back({w.dtype, w.workload, size("batch") * size("heads"), size("length"),
+                                     size("qk_size"), size("v_size"), (w.flops / w.median).value()});
+    }
     // What says of itself that it was cold went through more memory than one pass.
     const bool in_cache = w.state.empty() ? device_->l2 && w.bytes < caches_full * *device_->l2 : w.state != "cold";
     if (w.workload == "copy" && !in_cache && w.bytes.value() > largest) {
@@ -104,7 +107,8 @@ void Rates::read_measurements() {
   }
   if (!main_dtype || largest == 0) return;
   basis = "measured";
-  source = "products as measured on this device, each at the nearest shape; memory at the measured copy's " +
+  source = std::string(measured_attention_.empty() ? "products" : "products and fused attention") +
+           " as measured on this device, each at the nearest shape; memory at the measured copy's " +
            format_rate(copy_rate_);
 }
 
@@ -125,6 +129,11 @@ LaunchTime Rates::expected(const Launch& launch) const {
   if (!is_matrix_product(launch.op)) return time;
   double rate = 0;
   if (is_fused_attention(launch.op)) {
+    if (const double measured = measured_attention_rate(launch); measured > 0) {
+      // Measured rates are of the pairs that have to be scored.
+      time.compute = executed_flops(launch, AttentionCounting::causal_exact) / FlopsPerSecond(measured);
+      return time;
+    }
     rate = peak(launch).value() * attention_share_;
     if (launch.op == Op::attention_backward) rate *= backward_of_forward;
   } else {
@@ -155,6 +164,23 @@ double Rates::measured_rate(const Launch& l, std::string_view key, double share)
     if (away >= nearest) continue;
     nearest = away;
     rate = one.rate * share / one.shape;
+  }
+  return rate;
+}
+
+// Of the measured pass nearest in shape. 0: none.
+double Rates::measured_attention_rate(const Launch& l) const {
+  const std::string_view key = peak_key_for(l.dtype, tf32_);
+  const auto size = [](Count count) { return static_cast<double>(count); };
+  const AttentionShape& s = l.attention;
+  double nearest = std::numeric_limits<double>::infinity(), rate = 0;
+  for (const MeasuredAttention& one : measured_attention_) {
+    if (s.length == 0 || one.key != key || one.op != name_of(l.op)) continue;
+    const double away = distance(size(s.batch) * size(s.heads), one.heads) + distance(size(s.length), one.length) +
+                        distance(size(s.qk_size), one.qk_size) + distance(size(s.v_size), one.v_size);
+    if (away >= nearest) continue;
+    nearest = away;
+    rate = one.rate;
   }
   return rate;
 }

@@ -38,6 +38,8 @@ class Rates {
   BytesPerSecond bandwidth() const { return *device_->memory_bandwidth; }
   BytesPerSecond copy_rate() const { return copy_rate_; }
   double matmul_share() const { return matmul_share_; }
+  // Whether a pass of fused attention was measured that predicts this one.
+  bool measured_attention(const Launch& launch) const { return measured_attention_rate(launch) > 0; }
 
  private:
   struct MeasuredMatmul {
@@ -45,6 +47,12 @@ class Rates {
     double batch, m, n, k, rate, shape;  // `shape`: what shape_efficiency says about it
   };
 
+  struct MeasuredAttention {
+    std::string key, op;
+    double heads, length, qk_size, v_size, rate;  // heads of all sequences together
+  };
+
+  double measured_attention_rate(const Launch& launch) const;
   double matmul_rate(const Launch& launch) const;
   double measured_rate(const Launch& launch, std::string_view key, double shape) const;
   void read_measurements();
@@ -57,6 +65,7 @@ class Rates {
   double matmul_share_ = 0, attention_share_ = 0;
   BytesPerSecond copy_rate_;
   std::vector<MeasuredMatmul> measured_;
+  std::vector<MeasuredAttention> measured_attention_;
 };
 
 }  // namespace llmcalc
