@@ -237,7 +237,7 @@ TEST_CASE("Attention's check finds what a kernel leaves out or gets wrong") {
 
 TEST_CASE("Every row of queries and keys belongs to one part, and threads have as much to do") {
   for (bool backward : {false, true}) {
-    for (std::size_t threads : {1, 2, 3, 7, 32}) {
+    for (std::size_t threads : {1U, 2U, 3U, 7U, 32U}) {
       INFO(threads);
       AttentionProblem p;
       p.shape = shape_of(2, 6, 3, 300, 64, 300);
