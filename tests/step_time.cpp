@@ -113,6 +113,37 @@ TEST_CASE("a profile's own measurements come first") {
   CHECK_THAT(report.time->rates, ContainsSubstring("4.295 TB/s"));
 }
 
+TEST_CASE("measured attention predicts attention of other lengths") {
+  const auto pass = [](const char* name, Count length, double seconds) {
+    return measured(name,
+                    {{"batch", 1}, {"heads", 4}, {"kv_heads", 4}, {"length", length}, {"qk_size", 64}, {"v_size", 64}},
+                    Flops(1'000'000'000'000), Bytes(1), seconds);
+  };
+  Device device = built_in_device("h200");
+  // 100 and 200 TFLOP/s. Per pair, 200 tokens lie a third of the way in 1 / length from 400 to 100: 150 TFLOP/s.
+  device.measured = {pass("attention", 100, 10e-3), pass("attention", 400, 5e-3),
+                     pass("attention_backward", 200, 1e-3)};
+  StepPlan plan;
+  plan.precision = precision_named("bf16");
+  plan.optimizer = optimizer_named("adamw");
+  const Rates rates(device, plan, AttentionCounting::full);
+  const auto seconds = [&](Op op, Count length) {
+    Launch launch;
+    launch.op = op;
+    launch.dtype = DType::bfloat16;
+    launch.attention = {1, 4, 4, length, 64, 64, length, length};
+    launch.flops_per_pair = 1'000'000;
+    launch.pairs = {8'000'000, 4'000'000, 3'000'000};  // of which the exact ones count: 1.5e12 FLOPs
+    launch.skips_masked = true;
+    return rates.expected(launch).compute.value();
+  };
+  CHECK(seconds(Op::attention_forward, 200) == Approx(10e-3));
+  CHECK(seconds(Op::attention_forward, 100) == Approx(15e-3));
+  CHECK(seconds(Op::attention_forward, 50) == Approx(15e-3));
+  CHECK(seconds(Op::attention_forward, 4000) == Approx(7.5e-3));
+  CHECK(seconds(Op::attention_backward, 4000) == Approx(1.5e-3));
+}
+
 TEST_CASE("a given MFU decides the step; the breakdown is the prediction's") {
   const Device device = built_in_device("h100-sxm");
   const Report given = estimate(built_in_model("gpt2"), &device, options_of({{"mfu", "30%"}, {"tokens", "1B"}}));

@@ -168,21 +168,31 @@ double Rates::measured_rate(const Launch& l, std::string_view key, double share)
   return rate;
 }
 
-// Of the measured pass nearest in shape. 0: none.
+// Between the nearest measured pass that is as long or shorter and the nearest longer one: beside what it does for each
+// pair, a kernel works for each token (blocks that are masked in part, rows turned), so the time of a pair goes with
+// 1 / length. Outside what was measured, the nearest. 0: none.
 double Rates::measured_attention_rate(const Launch& l) const {
   const std::string_view key = peak_key_for(l.dtype, tf32_);
-  const auto size = [](Count count) { return static_cast<double>(count); };
   const AttentionShape& s = l.attention;
-  double nearest = std::numeric_limits<double>::infinity(), rate = 0;
+  const auto size = [](Count count) { return static_cast<double>(count); };
+  const double length = size(s.length);
+  struct Nearest {
+    const MeasuredAttention* pass = nullptr;
+    double away = std::numeric_limits<double>::infinity();
+  } shorter, longer;
   for (const MeasuredAttention& one : measured_attention_) {
     if (s.length == 0 || one.key != key || one.op != name_of(l.op)) continue;
-    const double away = distance(size(s.batch) * size(s.heads), one.heads) + distance(size(s.length), one.length) +
+    const double away = distance(size(s.batch) * size(s.heads), one.heads) + distance(length, one.length) +
                         distance(size(s.qk_size), one.qk_size) + distance(size(s.v_size), one.v_size);
-    if (away >= nearest) continue;
-    nearest = away;
-    rate = one.rate;
+    Nearest& nearest = one.length > length ? longer : shorter;
+    if (away < nearest.away) nearest = {&one, away};
   }
-  return rate;
+  if (!shorter.pass || !longer.pass) {
+    const MeasuredAttention* only = shorter.pass ? shorter.pass : longer.pass;
+    return only ? only->rate : 0;
+  }
+  const double from = 1 / longer.pass->length, to = 1 / shorter.pass->length, share = (1 / length - from) / (to - from);
+  return 1 / (share / shorter.pass->rate + (1 - share) / longer.pass->rate);
 }
 
 }  // namespace llmcalc
