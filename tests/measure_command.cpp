@@ -286,10 +286,10 @@ TEST_CASE("check wants measurements of the model's own operations") {
   std::ifstream lines(out);
   std::string gpu, line;
   while (std::getline(lines, line)) {
-    if (line.rfind("memory:", 0) == 0) gpu += "compute_capability: 9.0\n";
+    if (line.starts_with("memory:")) gpu += "compute_capability: 9.0\n";
     if (line.find("workload: \"attention") == std::string::npos) gpu += line + "\n";
   }
-  const Ran uncovered = with_job({"check", "gpt2", scratch.file("gpu.yaml", gpu), "--format", "json"});
+  const Ran uncovered = with_job({"check", "gpt2", folder.write("gpu.yaml", gpu), "--format", "json"});
   CHECK(uncovered.out.find("a fused kernel comes from cuDNN or a framework") != std::string::npos);
   // Every replayed operation takes a millisecond, whatever its size: far from any prediction.
   CHECK(with_job({"check", "gpt2", out, "--tolerance", "1%"}).exit == 1);
