@@ -43,7 +43,7 @@ std::vector<double> times(const Matrix& matrix, const std::vector<double>& x, Co
 }
 
 // max(a, b) that keeps a NaN once there is one.
-double worse(double a, double b) { return !(b <= a) ? b : a; }
+double worse(double a, double b) { return std::isnan(a) || a >= b ? a : b; }
 
 }  // namespace
 
