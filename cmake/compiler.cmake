@@ -63,7 +63,7 @@ function(llmcalc_library name)
     target_link_options(llmcalc_${name} PUBLIC $<BUILD_INTERFACE:-fprofile-instr-generate>)
     # Functions local to a file are told apart by its name without folder: two files called measure.cpp would be mixed up.
     foreach(source IN LISTS ARGN)
-      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS "SHELL:-Xclang -main-file-name -Xclang ${source}")
+      set_property(SOURCE ${source} APPEND_STRING PROPERTY COMPILE_FLAGS " -Xclang -main-file-name -Xclang ${source}")
     endforeach()
   endif()
 endfunction()
