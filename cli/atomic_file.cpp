@@ -15,7 +15,7 @@ namespace llmcalc::cli {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, int error) {
-  throw Error(Exit::bad_input, "cannot write " + path + ": " + std::strerror(error), "name another place with --out");
+  throw Error(Exit::bad_input, "cannot write " + path + ": " + std::strerror(error), "give another path");
 }
 
 // Everything on the disk, or the system's error number.

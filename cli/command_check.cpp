@@ -16,6 +16,9 @@ Exit run(const Arguments& arguments, Output& output) {
     const Parsed<double> parsed = parse_fraction(*given);
     if (!parsed) throw Error(Exit::bad_input, "--tolerance: " + parsed.message, "a share, such as 0.15 or 15%");
     tolerance = *parsed;
+    if (*tolerance > 1 && given->find('%') == std::string::npos)
+      throw Error(Exit::bad_input, "--tolerance: " + *given + " allows an error of " + format_percent(*tolerance),
+                  "15 % is 0.15 or 15%; larger ones than 1 with their %");
   }
   Arguments with_device = arguments;
   with_device.values["DEVICE"] = arguments.all("MEASURED");
@@ -30,6 +33,10 @@ Exit run(const Arguments& arguments, Output& output) {
   const auto warn = [&](std::string message, std::string hint) {
     output.warnings.push_back({Severity::warning, {}, std::move(message), std::move(hint)});
   };
+  const auto measured_job = job.device->measured_method.find("step");
+  if (measured_job != job.device->measured_method.end() && measured_job->second != report.job)
+    warn(job.device->source + " was measured for " + measured_job->second + "; this is " + report.job,
+         "only operations that both have are compared");
   bool failed = false;
   if (report.covered < least_coverage) {
     warn("only " + format_percent(report.covered) + " of the step's time was measured, and " +

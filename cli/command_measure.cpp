@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "cli/all_commands.hpp"
@@ -61,6 +63,13 @@ std::unique_ptr<Backend> chosen_backend(const Arguments& arguments) {
   return std::make_unique<replay::ReplayBackend>(read_file(file, most_recording), file);
 }
 
+std::string nearest_or_all(const std::string& name, const std::vector<std::string>& known) {
+  std::string all = did_you_mean(name, known);
+  if (!all.empty()) return all;
+  for (const std::string& one : known) all += (all.empty() ? "one of " : ", ") + one;
+  return all;
+}
+
 std::vector<std::string> only_names(const Arguments& arguments) {
   std::vector<std::string> names;
   const std::vector<std::string> known = plannable_names();
@@ -69,7 +78,9 @@ std::vector<std::string> only_names(const Arguments& arguments) {
       const std::size_t end = std::min(list.find(',', start), list.size());
       const std::string name = list.substr(start, end - start);
       if (std::find(known.begin(), known.end(), name) == known.end())
-        throw Error(Exit::usage, "--only: there is no workload '" + name + "'", did_you_mean(name, known));
+        throw Error(Exit::usage, "--only: there is no workload '" + name + "'", nearest_or_all(name, known));
+      if (name == "step" && !arguments.has("model"))
+        throw Error(Exit::usage, "--only step: of which model?", "--model MODEL, with the run options");
       names.push_back(name);
       start = end + 1;
     }
@@ -143,13 +154,31 @@ std::vector<std::string> expectations(const report::Measured& measured) {
   return words;
 }
 
-std::vector<MeasuredWorkload> resumed(const std::string& file, const std::string& device) {
+// Throws Error(bad_input) for a file without `mark` near its beginning: it is not one that a measurement wrote.
+void refuse_to_lose(const std::string& path, const std::string& mark, const std::string& option) {
+  constexpr std::size_t enough = 4096;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return;
+  std::ifstream in(path, std::ios::binary);
+  std::string start(enough, '\0');
+  in.read(start.data(), static_cast<std::streamsize>(enough));
+  start.resize(static_cast<std::size_t>(in.gcount()));
+  if (!start.empty() && start.find(mark) == std::string::npos)
+    throw Error(Exit::bad_input, option + " " + path + ": there is a file of another kind, which would be lost",
+                "give another path");
+}
+
+std::vector<MeasuredWorkload> resumed(const std::string& file, const std::string& device, const std::string& job) {
   if (access(file.c_str(), F_OK) != 0) return {};
   Diagnostics diagnostics;
   const Device before = load_device(file, diagnostics);
   if (before.name != device)
     throw Error(Exit::bad_input, file + ": measured on " + before.name + ", and this is " + device,
                 "another --out, or no --resume");
+  const auto step = before.measured_method.find("step");
+  if (step != before.measured_method.end() && !job.empty() && step->second != job)
+    throw Error(Exit::bad_input, file + ": holds the step of " + step->second + ", and this is " + job,
+                "another --out, or the options it was measured with");
   std::vector<MeasuredWorkload> kept;
   for (const MeasuredWorkload& w : before.measured) {
     if (w.verified) kept.push_back(w);
@@ -238,9 +267,11 @@ Exit run(const Arguments& arguments, Output& output) {
   };
 
   const std::vector<MeasuredWorkload> known =
-      arguments.has("resume") ? resumed(file, info.name) : std::vector<MeasuredWorkload>{};
+      arguments.has("resume") ? resumed(file, info.name, step.job) : std::vector<MeasuredWorkload>{};
+  refuse_to_lose(file, "\nmeasured:", "--out");
   require_writable(file, profile_of(known));
   const std::optional<std::string> recording = arguments.get("record");
+  if (recording) refuse_to_lose(*recording, "llmcalc.replay/1", "--record");
   if (recording) require_writable(*recording, recorder.text());
   catch_stop_signals();
   CampaignHooks hooks;

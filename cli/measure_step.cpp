@@ -2,6 +2,7 @@
 
 #include "cli/model_argument.hpp"
 #include "cli/run_options.hpp"
+#include "core/check.hpp"
 #include "core/resolve.hpp"
 #include "core/step_operations.hpp"
 
@@ -58,9 +59,7 @@ StepToMeasure step_to_measure(const Arguments& arguments, Backend& backend, cons
     if (launch.dtype == DType::float32)
       result.operations.back().tf32 = resolved.plan.precision->tf32 && is_matrix_product(launch.op);
   }
-  const ResolvedRun& run = resolved.run;
-  result.job = job.model.name + ": batch " + std::to_string(run.batch) + ", seq " + std::to_string(run.seq) + ", " +
-               run.precision + ", " + run.optimizer + ", attention " + run.attention;
+  result.job = job_in_words(job.model.name, resolved.run);
   return result;
 }
 

@@ -135,6 +135,10 @@ MeasuredWorkload record_of(const DeviceInfo& info, const Task& task, const Sampl
   r.disturbed = std::count(samples.disturbed.begin(), samples.disturbed.end(), true);
   r.stop = std::move(stop);
   r.noisy = !(r.noise < limits.target) || static_cast<Count>(wall.count) < limits.fewest;
+  if (2 * r.disturbed > r.samples) {  // samples that are all off by as much look settled
+    r.noisy = true;
+    r.stop += ", " + std::to_string(r.disturbed) + " of " + std::to_string(r.samples) + " samples disturbed";
+  }
   if (std::abs(wall.drift) > drift_limit && std::abs(wall.drift) > 2 * r.noise) {
     r.noisy = true;
     r.stop += ", " + format_percent(std::abs(wall.drift)) + (wall.drift > 0 ? " slower" : " faster") + " half-way";

@@ -18,6 +18,8 @@ constexpr double agreement = 0.25;
 constexpr Count small_axis = 64;
 constexpr Count even_rows = 16;  // bytes
 
+constexpr const char* what_predicts = "measure without --only, or with --only matmul,copy,step";
+
 std::string label_of(const StepOperation& operation) {
   const Launch& l = operation.launch;
   std::string label = (operation.where.empty() ? "" : operation.where + " ") + std::string(name_of(l.op));
@@ -104,28 +106,41 @@ double quantile(std::vector<double> values, double share) {
 
 }  // namespace
 
+std::string job_in_words(const std::string& model, const ResolvedRun& run) {
+  std::string words = model + ": batch " + std::to_string(run.batch) + ", seq " + std::to_string(run.seq) + ", " +
+                      run.precision + ", " + run.optimizer + ", attention " + run.attention;
+  if (run.mode == "infer") words += ", inference";
+  if (run.accumulate > 1) words += ", " + std::to_string(run.accumulate) + " micro-batches";
+  if (!run.recompute.empty() && run.recompute != "none") words += ", recompute " + run.recompute;
+  for (const auto& [kind, given] :
+       {std::pair{"lora", run.lora}, {"dora", run.dora}, {"qlora", run.qlora}, {"freeze", run.freeze}})
+    if (given) words += std::string(", ") + kind + " " + *given;
+  return words;
+}
+
 CheckReport check_estimate(const ModelSource& source, const Device& device, const RunOptions& options) {
   if (!source.model)
     throw Error(Exit::bad_input, source.name + " is known only by its size, and has no operations to check");
   if (device.measured.empty())
-    throw Error(Exit::bad_input, device.source + ": nothing was measured there",
+    throw Error(Exit::bad_input, device.name + ": nothing was measured there",
                 "llmcalc measure --model MODEL writes such a profile");
   const Resolved resolved = resolve(options, source, &device);
   const TracedStep step = trace_step(*source.model, resolved.plan);
   const std::vector<StepOperation> operations = distinct_operations(step.trace, resolved.plan.accumulate);
   const Device calibration = calibration_only(device, operations);
   const Rates rates(calibration, resolved.plan, resolved.counting);
-  if (!rates.why_not.empty()) throw Error(Exit::bad_input, "no prediction: " + rates.why_not);
+  if (!rates.why_not.empty()) throw Error(Exit::bad_input, "no prediction: " + rates.why_not, what_predicts);
   if (rates.basis != "measured")
     throw Error(Exit::bad_input,
                 device.source +
                     ": the measurements predict nothing for this recipe: there is no verified product in its "
                     "number format, or no copy outside the cache",
-                "measure without --only, or with --only matmul,copy,step");
+                what_predicts);
 
   CheckReport report;
   report.model = source.name;
   report.device = device.name;
+  report.job = job_in_words(source.name, resolved.run);
   report.band = agreement;
   std::vector<double> errors;
   double covered = 0, uncovered = 0;

@@ -9,6 +9,7 @@
 
 #include "core/device.hpp"
 #include "core/model_source.hpp"
+#include "core/report.hpp"
 #include "core/run.hpp"
 #include "core/units.hpp"
 
@@ -27,6 +28,7 @@ struct CheckedOperation {
 
 struct CheckReport {
   std::string model, device;
+  std::string job;                                // as job_in_words
   std::vector<CheckedOperation> operations;       // most time first
   double band = 0;                                // ratios from 1 / (1 + band) to 1 + band count as agreement
   std::optional<double> median_error, p95_error;  // of |ratio - 1|, over what was measured
@@ -36,6 +38,10 @@ struct CheckReport {
 
 // Less of the step than this says nothing about it.
 constexpr double least_coverage = 0.5;
+
+// What decides which operations a step has: "GPT-2 small: batch 1, seq 256, fp32, adamw, attention flash". A profile
+// says so of the step it was measured for.
+std::string job_in_words(const std::string& model, const ResolvedRun& run);
 
 // Throws Error(bad_input) when the device holds no measurements, or none that predicts this recipe.
 CheckReport check_estimate(const ModelSource& model, const Device& measured, const RunOptions& options);

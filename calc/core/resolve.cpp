@@ -269,10 +269,10 @@ Resolved resolve(const RunOptions& given, const ModelSource& source, const Devic
   run.expandable_segments = r.plan.expandable_segments = given.expandable_segments;
 
   if (run.mfu && *run.mfu > 1)
-    throw Error(
-        Exit::bad_input, "--mfu " + format_fixed(100 * *run.mfu, 1) + " %: more than the hardware can do",
-        "usual causes: a sparse peak (twice the dense one), a forgotten device count, all parameters of a mixture of "
-        "experts, hardware FLOPs taken for model FLOPs");
+    throw Error(Exit::bad_input, "--mfu " + format_fixed(100 * *run.mfu, 1) + " %: more than the hardware can do",
+                "40 % is written 40% or 0.4; usual causes otherwise: a sparse peak (twice the dense one), a forgotten "
+                "device count, all parameters of a mixture of "
+                "experts, hardware FLOPs taken for model FLOPs");
   if (run.mfu && *run.mfu <= 0) throw Error(Exit::bad_input, "--mfu must be above 0");
 
   if (source.model) {

@@ -19,7 +19,7 @@ void add_measured(const Device& device, std::vector<Ceiling>& all) {
       best = std::max(best, w.flops / w.median);
     } else if (w.workload == "copy" && w.bytes > Bytes(0)) {
       // Bytes count reading and writing, so the footprint is the same number.
-      const bool in_cache = device.l2 && w.bytes <= *device.l2;
+      const bool in_cache = w.state.empty() ? device.l2 && w.bytes <= *device.l2 : w.state != "cold";
       std::optional<BytesPerSecond>& best = in_cache ? cache : memory;
       best = std::max(best.value_or(BytesPerSecond(0)), w.bytes / w.median);
     }
