@@ -98,7 +98,11 @@ TEST_CASE("plain switches that make no sense are refused", "[architectures]") {
   for (const std::string more :
        {R"("norm": "rsm")", R"("heads": 7)", R"("pattern": ["lokal"])", R"("positions": "rotory")",
         R"("experts": 4, "experts_per_token": 5, "expert_size": 8)", R"("rotary_fraction": 0.01)",
-        R"("rotary_fraction": 2)"}) {
+        R"("rotary_fraction": 2)", R"("rotary_fraction": 1e300)", R"("rotary_fraction": -1)",
+        R"("attention_dropout": 1.5)", R"("experts": 6, "experts_per_token": 2, "expert_size": 8, "expert_groups": 4)",
+        R"("experts": 4, "experts_per_token": 2, "expert_size": 8, "expert_top_groups": 2)",
+        R"("experts": 4, "experts_per_token": 2, "expert_size": 8, "norm_place": "parallel")",
+        R"("experts": 4, "experts_per_token": 2, "expert_size": 8, "norm_place": "parallel_two_norms")"}) {
     INFO(more);
     CHECK_THROWS_AS(
         model_from_json(document("\"model_type\": \"transformer\", \"hidden_size\": 128, \"layers\": 2, "
@@ -107,4 +111,28 @@ TEST_CASE("plain switches that make no sense are refused", "[architectures]") {
                                  more)),
         Error);
   }
+}
+
+TEST_CASE("plain switches: parameters by hand", "[architectures]") {
+  const auto total = [](const std::string& more) {
+    const ModelSource model = model_from_json(document(
+        R"("model_type": "transformer", "hidden_size": 128, "layers": 3, "heads": 8, "vocab_size": 100, "mlp_size": 64)",
+        more));
+    return count_parameters(model.model->parameters).total;
+  };
+  // Embedding and head; a layer's attention 4 x 128 x 128, MLP 3 x 128 x 64 and two norms; the last norm.
+  const Count bare = 2 * 100 * 128 + 3 * (4 * 128 * 128 + 3 * 128 * 64 + 2 * 128) + 128;
+  CHECK(total("") == bare);
+  CHECK(total(R"("positions": "none")") == bare);
+  CHECK(total(R"("positions": "learned", "context": 50)") == bare + 50 * 128);
+  CHECK(total(R"("sinks": true)") == bare + 3 * 8);
+  CHECK(total(R"("norm_place": "parallel")") == bare - 3 * 128);
+  CHECK(total(R"("norm_place": "parallel_two_norms")") == bare);
+  CHECK(total(R"("norm": "layer", "qk_norm": "head")") == bare + 7 * 128 + 3 * 2 * (16 + 16));
+  CHECK(total(R"("norm": "layer", "qk_norm": "row")") == bare + 7 * 128 + 3 * 2 * 128);
+  // Two of three layers: router 4 x 128 and four experts instead of the MLP.
+  CHECK(total(R"("experts": 4, "experts_per_token": 2, "expert_size": 16, "dense_layers": 1)") ==
+        bare + 2 * (4 * 128 + 4 * 3 * 128 * 16 - 3 * 128 * 64));
+  CHECK(total(R"("experts": 4, "experts_per_token": 2, "expert_size": 16, "moe_every": 2)") ==
+        bare + 4 * 128 + 4 * 3 * 128 * 16 - 3 * 128 * 64);
 }

@@ -173,6 +173,18 @@ TEST_CASE("fields: keys nobody read: errors in YAML, with what they resemble") {
   CHECK_THAT(all, !ContainsSubstring("name: unknown"));
 }
 
+TEST_CASE("fields: of many keys nobody read some are listed, long ones in part") {
+  std::string config = "{\"" + std::string(100, 'x') + "\": 1";
+  for (int i = 0; i < 13; ++i) config += ", \"odd_" + std::to_string(i) + "\": 1";
+  const Value root = read_json(config + ", \"is_decoder\": null, \"add_cross_attention\": false}", "config.json");
+  Diagnostics diagnostics;
+  report_unread(Fields(root, diagnostics), false, diagnostics);
+  REQUIRE(diagnostics.all().size() == 1);
+  const std::string message = diagnostics.all().front().message;
+  CHECK_THAT(message, ContainsSubstring("odd_10 and 2 more"));
+  CHECK_THAT(message, !ContainsSubstring(std::string(90, 'x')) && !ContainsSubstring("is_decoder"));
+}
+
 TEST_CASE("fields: keys nobody read: one warning in a config.json, for those that could matter") {
   const Value root = read_json(
       R"({"model_type": "llama", "torch_dtype": "bfloat16", "bos_token_id": 1, "rms_norm_eps": 1e-5, "rope_theta": 5e5,

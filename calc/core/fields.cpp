@@ -190,6 +190,13 @@ double Fields::number(const KeyNames& key, double assumed) {
   return assumed;
 }
 
+double Fields::rate(const KeyNames& key, double assumed) {
+  const double value = number(key, assumed);
+  if (value >= 0 && value <= 1) return value;
+  error(key, "must be from 0 to 1, not " + shortest(value));
+  return assumed;
+}
+
 std::optional<double> Fields::optional_number(const KeyNames& key, std::optional<double> assumed) {
   if (const Value* value = look_up(key)) return value->is_null() ? std::nullopt : finite(*value, key);
   assume(key, assumed ? shortest(*assumed) : "none");

@@ -59,6 +59,7 @@ class Fields {
                                       std::optional<Count> assumed);  // null: none; absent: assumed
   bool flag(const KeyNames& key, bool assumed);                       // null: false, as in Python
   double number(const KeyNames& key, double assumed);                 // finite
+  double rate(const KeyNames& key, double assumed);                   // the same, from 0 to 1: dropout
   std::optional<double> optional_number(const KeyNames& key, std::optional<double> assumed);  // as optional_count
   std::string text(const KeyNames& key, std::string_view assumed);
   std::vector<Count> counts(const KeyNames& key);       // absent or null: empty; each >= 0

@@ -33,8 +33,8 @@ std::unique_ptr<Model> build_bloom(Fields& f) {
   a.qk_size = a.v_size = s.hidden / a.heads;
   a.scores.form = ScoreForm::batched_alibi;
   a.why_not_fused = "Bloom has only its own attention";
-  a.dropout = f.number("attention_dropout", 0);
-  a.out_dropout = layer.mlp.dropout = f.number("hidden_dropout", 0);
+  a.dropout = f.rate("attention_dropout", 0);
+  a.out_dropout = layer.mlp.dropout = f.rate("hidden_dropout", 0);
   set_plain_mlp(layer.mlp, true, "dense_h_to_4h", "dense_4h_to_h");
   layer.mlp.inner = 4 * s.hidden;
   layer.mlp.activation = Activation::gelu_bloom;

@@ -93,7 +93,7 @@ std::unique_ptr<Model> build_bert(Fields& f) {
   s.vocabulary = f.count("vocab_size", 30522);
   s.pattern.assign(static_cast<std::size_t>(f.layers("num_hidden_layers", 12)), 0);
   s.max_seq = s.positions = f.count("max_position_embeddings", 512);
-  s.embedding_dropout = f.number("hidden_dropout_prob", 0.1);
+  s.embedding_dropout = f.rate("hidden_dropout_prob", 0.1);
   s.final_norm = {};
   s.tied = f.flag("tie_word_embeddings", true);
   s.head_name = s.tied ? "cls.predictions" : "cls.predictions.decoder";  // the bias of a tied head stands one up
@@ -115,7 +115,7 @@ std::unique_ptr<Model> build_bert(Fields& f) {
   a.qkv_bias = a.out_bias = true;
   a.causal = false;
   a.scores.softmax = SoftmaxForm::plain;
-  a.dropout = f.number("attention_probs_dropout_prob", 0.1);
+  a.dropout = f.rate("attention_probs_dropout_prob", 0.1);
   a.out_dropout = layer.mlp.dropout = s.embedding_dropout;
   layer.mlp.name.clear();
   layer.mlp.inner = f.count("intermediate_size", 3072);

@@ -1,6 +1,7 @@
 #include "core/families/common.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/suggest.hpp"
@@ -83,9 +84,13 @@ Count rotary_size(Fields& f, Count head_size, double assumed_factor) {
   const Value* inside = parameters ? parameters->find("partial_rotary_factor") : nullptr;
   const bool absent = f.is_null("partial_rotary_factor") || !f.has("partial_rotary_factor");
   if (absent && inside)
-    factor = inside->real;
+    factor = nested_number(f, "rope_parameters", "partial_rotary_factor").value_or(assumed_factor);
   else
     factor = f.optional_number("partial_rotary_factor", assumed_factor).value_or(assumed_factor);
+  if (!(factor >= 0 && factor <= 1)) {
+    f.error("partial_rotary_factor", "must be from 0 to 1: that much of a head turns");
+    factor = assumed_factor;
+  }
   const Count size = static_cast<Count>(static_cast<double>(head_size) * factor);
   if (size != head_size) check_rotary(f, "partial_rotary_factor", size, head_size);
   return size;
@@ -115,18 +120,23 @@ void set_plain_mlp(MlpSpec& m, bool biases, const char* up_name, const char* dow
 
 std::optional<double> nested_number(Fields& f, const char* outer, const char* key) {
   const Value* map = f.raw(outer);
+  if (map && !map->is_null() && map->kind != Value::Kind::map) f.error(outer, "must be a map of keys and values");
   const Value* value = map ? map->find(key) : nullptr;
   if (!value || value->is_null()) return std::nullopt;
-  if (value->kind != Value::Kind::integer && value->kind != Value::Kind::real)
-    f.error(outer, std::string(key) + " must be a number");
-  return value->real;
+  const bool number = value->kind == Value::Kind::integer || value->kind == Value::Kind::real;
+  if (number && std::isfinite(value->real)) return value->real;
+  f.error(outer, std::string(key) + " must be a finite number");
+  return std::nullopt;
 }
 
 void read_prediction(Fields& f, TransformerSpec& s, const KeyNames& key, Count assumed, const LayerSpec& layer) {
   constexpr Count most_depths = 100;
   PredictionSpec& p = s.prediction;
   p.depths = !f.has(key) ? assumed : f.is_null(key) ? 0 : f.count_or_zero(key, assumed);
-  if (p.depths > most_depths) f.error(key, "more than " + std::to_string(most_depths) + " make no sense");
+  if (p.depths > most_depths) {
+    f.error(key, "more than " + std::to_string(most_depths) + " make no sense");
+    p.depths = 0;
+  }
   p.layers = {layer};
   for (NamedNorm* norm : {&p.of_embedding, &p.of_hidden, &p.last}) norm->norm = s.final_norm.norm;
 }
@@ -140,17 +150,27 @@ void split_by_window(TransformerSpec& s, std::optional<Count> window_of_second, 
   for (std::size_t i = 0; i < s.pattern.size(); ++i) s.pattern[i] = second[i] ? 1 : 0;
 }
 
-// layer_types, checked for its length; empty when absent.
 std::vector<std::string> layer_types(Fields& f, std::size_t layers) {
-  std::vector<std::string> types = f.texts("layer_types");
-  if (!types.empty() && types.size() != layers)
-    f.error("layer_types",
-            "names " + std::to_string(types.size()) + " layers, the model has " + std::to_string(layers));
-  if (!types.empty()) types.resize(layers);
-  return types;
+  return read_kinds(f, "layer_types", layers, {"sliding_attention", "full_attention"});
 }
 
 }  // namespace
+
+std::vector<std::string> read_kinds(Fields& f, const char* key, std::size_t layers,
+                                    const std::vector<std::string>& known) {
+  std::vector<std::string> kinds = f.texts(key);
+  const auto unknown = std::find_if(kinds.begin(), kinds.end(), [&](const std::string& kind) {
+    return std::find(known.begin(), known.end(), kind) == known.end();
+  });
+  if (unknown != kinds.end()) {
+    f.error(key, "unknown kind of layer " + in_quotes(*unknown), "known are " + join(known));
+  } else if (!kinds.empty() && kinds.size() != layers) {
+    f.error(key, "names " + std::to_string(kinds.size()) + " layers, the model has " + std::to_string(layers));
+  } else {
+    return kinds;
+  }
+  return {};
+}
 
 void read_qwen_windows(Fields& f, TransformerSpec& s) {
   const std::optional<Count> given = f.optional_count("sliding_window", 4096);

@@ -52,12 +52,16 @@ void set_partial_rotary(TransformerSpec& s, Count size);
 void set_norms(TransformerSpec& s, const NormSpec& norm);
 // An MLP of two projections instead of three.
 void set_plain_mlp(MlpSpec& m, bool biases, const char* up_name, const char* down_name);
-// The number under `key` inside the map `outer`, or nothing.
+// The number under `key` inside the map `outer`; nothing where it is absent, null or wrong.
 std::optional<double> nested_number(Fields& f, const char* outer, const char* key);
 
 // The heads of multi-token prediction that `key` counts: DeepSeek's form, each with one layer like `layer`, norms like
 // the last one. The configuration's default, `assumed`, is no assumption about the model without them.
 void read_prediction(Fields& f, TransformerSpec& s, const KeyNames& key, Count assumed, const LayerSpec& layer);
+
+// A kind for each layer, each one of `known`; empty when the key is absent, or after an error.
+std::vector<std::string> read_kinds(Fields& f, const char* key, std::size_t layers,
+                                    const std::vector<std::string>& known);
 
 // sliding_window, use_sliding_window, max_window_layers and layer_types as Qwen has them.
 void read_qwen_windows(Fields& f, TransformerSpec& s);

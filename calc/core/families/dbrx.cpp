@@ -1,4 +1,6 @@
 // DBRX: experts everywhere, fused and clipped q/k/v, LayerNorm without bias.
+#include <cmath>
+
 #include "core/families/common.hpp"
 #include "core/families/families.hpp"
 #include "core/transformer/experts.hpp"
@@ -20,8 +22,10 @@ std::unique_ptr<Model> build_dbrx(Fields& f) {
   s.tied = f.flag("tie_word_embeddings", false);
   const auto whole = [&](const char* outer, const char* key, Count assumed) {
     const double value = nested_number(f, outer, key).value_or(static_cast<double>(assumed));
-    if (value < 1 || value > 1e9) f.error(outer, std::string(key) + " must be a whole number of at least 1");
-    return static_cast<Count>(value < 1 || value > 1e9 ? 1 : value);
+    if (value >= 1 && value <= static_cast<double>(Fields::largest_count) && value == std::floor(value))
+      return static_cast<Count>(value);
+    f.error(outer, std::string(key) + " must be a whole number of at least 1");
+    return Count{1};
   };
   LayerSpec layer;
   layer.name = "moe";
@@ -40,7 +44,7 @@ std::unique_ptr<Model> build_dbrx(Fields& f) {
   s.rotary_sizes = {a.qk_size};
   a.clips_qkv = true;  // the clamp runs even without limits
   a.dropout = nested_number(f, "attn_config", "attn_pdrop").value_or(0);
-  a.out_dropout = f.number("resid_pdrop", 0);
+  a.out_dropout = f.rate("resid_pdrop", 0);
   ExpertsSpec e;
   e.name = "ffn";
   e.router_name = "router.layer";

@@ -4,6 +4,7 @@
 
 #include "core/families/common.hpp"
 #include "core/families/families.hpp"
+#include "core/suggest.hpp"
 #include "core/transformer/experts.hpp"
 
 namespace llmcalc {
@@ -50,11 +51,9 @@ void read_deepseek_experts(Fields& f, TransformerSpec& s, RouterKind router, con
   const bool none_shared = f.is_null("n_shared_experts");
   e.shared.inner = none_shared ? 0 : e.inner * f.count_or_zero("n_shared_experts", assumed.shared);
   Count first_dense = f.count_or_zero("first_k_dense_replace", assumed.first_dense);
-  std::vector<std::string> types = f.texts("mlp_layer_types");
-  if (!types.empty() && types.size() != s.pattern.size()) {
-    f.error("mlp_layer_types", "must name as many layers as the model has");
-    types.clear();
-  }
+  std::vector<std::string> types;  // the libraries' V2, V3 and GLM-4.5 do not look at them
+  if (s.kinds.front().attention.indexer)
+    types = read_kinds(f, "mlp_layer_types", s.pattern.size(), {"dense", "sparse"});
   dense.name = "dense";
   LayerSpec moe = dense;
   moe.name = "moe";
@@ -127,12 +126,16 @@ std::vector<bool> read_sharing(Fields& f, std::size_t layers) {
   std::vector<std::string> types = f.texts("indexer_types");
   const Value* pattern = f.raw("index_topk_pattern");
   if (types.empty() && pattern && pattern->kind == Value::Kind::text)
-    for (const char letter : pattern->text) types.emplace_back(letter == 'S' ? "shared" : "full");
+    for (const char letter : pattern->text)
+      types.push_back(letter == 'S' ? "shared" : letter == 'F' ? "full" : std::string(1, letter));
   else if (types.empty() && pattern)
     types = f.texts("index_topk_pattern");
   const Count period = std::max<Count>(f.has("index_topk_freq") ? f.count_or_zero("index_topk_freq", 1) : 1, 1);
   const Count offset = f.has("index_skip_topk_offset") ? f.count_or_zero("index_skip_topk_offset", 2) : 2;
   if (!types.empty() && types.size() < layers) f.error("indexer_types", "must name as many layers as the model has");
+  for (const std::string& type : types)
+    if (type != "full" && type != "shared")
+      f.error("indexer_types", "a layer is full or shared, not " + in_quotes(type));
   std::vector<bool> shared(layers);
   for (std::size_t n = 0; n < layers; ++n) {
     const Count since = std::max<Count>(static_cast<Count>(n) - offset + 1, 0);

@@ -1,6 +1,7 @@
 // DeepSeek V4: one key/value head of low rank, compressed and indexed long-range keys, hashed and routed experts,
 // several residual streams. Parameters are counted; the trace has the local attention and the experts alone.
 #include <algorithm>
+#include <map>
 
 #include "core/families/common.hpp"
 #include "core/families/families.hpp"
@@ -33,20 +34,30 @@ std::vector<ExtraParameter> compressor(Fields& f, Count hidden, Count head, Coun
   return all;
 }
 
-// Which kind of attention each layer has: by name, by its compression, or the usual alternation.
+// Which kind of attention each layer has: by name, by its compression, or the usual alternation. A list may go on for
+// the layers of multi-token prediction.
 std::vector<LayerType> layer_types(Fields& f, std::size_t layers) {
-  std::vector<LayerType> types(layers);
+  static const std::map<std::string, LayerType> named{
+      {"sliding_attention", sliding}, {"compressed_sparse_attention", sparse}, {"heavily_compressed_attention", heavy}};
+  static const std::map<Count, LayerType> compressed{{0, sliding}, {4, sparse}, {128, heavy}};
+  std::vector<LayerType> types(layers, heavy);
+  const auto take = [&](const char* key, const auto& list, const auto& known) {
+    if (list.size() < layers)
+      f.error(key, "names " + std::to_string(list.size()) + " layers, the model has " + std::to_string(layers));
+    for (std::size_t n = 0; n < std::min(list.size(), layers); ++n) {
+      const auto found = known.find(list[n]);
+      if (found == known.end()) return f.error(key, "layer " + std::to_string(n) + " is of no known kind");
+      types[n] = found->second;
+    }
+  };
   const std::vector<std::string> names = f.texts("layer_types");
   const std::vector<Count> ratios = f.counts("compress_ratios");
-  for (std::size_t n = 0; n < layers; ++n) {
-    if (n < names.size())
-      types[n] = names[n] == "sliding_attention"              ? sliding
-                 : names[n] == "heavily_compressed_attention" ? heavy
-                                                              : sparse;
-    else if (n < ratios.size())
-      types[n] = ratios[n] == 0 ? sliding : ratios[n] == 4 ? sparse : heavy;
-    else
-      types[n] = n < 2 || n % 2 == 0 ? heavy : sparse;
+  if (!names.empty()) {
+    take("layer_types", names, named);
+  } else if (!ratios.empty()) {
+    take("compress_ratios", ratios, compressed);
+  } else {
+    for (std::size_t n = 3; n < layers; n += 2) types[n] = sparse;
   }
   return types;
 }

@@ -22,7 +22,7 @@ std::unique_ptr<Model> build_gptj(Fields& f) {
   s.vocabulary = f.count("vocab_size", 50400);
   s.max_seq = f.count({"n_positions", "max_position_embeddings"}, 2048);
   s.tied = f.flag("tie_word_embeddings", false);
-  s.embedding_dropout = f.number("embd_pdrop", 0);
+  s.embedding_dropout = f.rate("embd_pdrop", 0);
   s.final_norm = {"ln_f", layer_norm};
   s.head_bias = true;
   LayerSpec layer;
@@ -42,8 +42,8 @@ std::unique_ptr<Model> build_gptj(Fields& f) {
   s.rotary_sizes = {a.rotary.size};
   a.scores.q_k_in_float32 = true;
   a.scores.softmax = SoftmaxForm::plain;
-  a.dropout = f.number("attn_pdrop", 0);
-  a.out_dropout = layer.mlp.dropout = f.number("resid_pdrop", 0);
+  a.dropout = f.rate("attn_pdrop", 0);
+  a.out_dropout = layer.mlp.dropout = f.rate("resid_pdrop", 0);
   set_plain_mlp(layer.mlp, true, "fc_in", "fc_out");
   layer.mlp.inner = f.optional_count("n_inner", std::nullopt).value_or(4 * s.hidden);
   layer.mlp.activation = read_activation(f, "activation_function", "gelu_new");
@@ -75,11 +75,11 @@ std::unique_ptr<Model> build_gpt_neox(Fields& f) {
   a.heads = a.kv_heads = f.count("num_attention_heads", 64);
   check_heads(f, "num_attention_heads", "num_attention_heads", s.hidden, a.heads, a.heads, HeadSize::divides);
   a.qk_size = a.v_size = s.hidden / a.heads;
-  const double fraction = f.number("rotary_pct", 0.25);
+  const double fraction = f.rate("rotary_pct", 0.25);
   a.rotary = {RotaryStyle::halves, rotary_size(f, a.qk_size, fraction), true};
   s.rotary_sizes = {a.rotary.size};
-  a.dropout = f.number("attention_dropout", 0);
-  a.out_dropout = layer.mlp.dropout = s.embedding_dropout = f.number("hidden_dropout", 0);
+  a.dropout = f.rate("attention_dropout", 0);
+  a.out_dropout = layer.mlp.dropout = s.embedding_dropout = f.rate("hidden_dropout", 0);
   set_plain_mlp(layer.mlp, true, "dense_h_to_4h", "dense_4h_to_h");
   layer.mlp.inner = f.count("intermediate_size", 24576);
   layer.mlp.activation = read_activation(f, "hidden_act", "gelu");

@@ -33,8 +33,8 @@ std::unique_ptr<Model> build_falcon(Fields& f) {
   a.qk_size = a.v_size = s.hidden / a.heads;
   a.qkv_form = new_decoder ? QkvForm::groups : one_kv_head ? QkvForm::one_kv_last : QkvForm::heads_select;
   a.qkv_bias = a.out_bias = biases;
-  a.dropout = f.number("attention_dropout", 0);
-  const double hidden_dropout = f.number("hidden_dropout", 0);
+  a.dropout = f.rate("attention_dropout", 0);
+  const double hidden_dropout = f.rate("hidden_dropout", 0);
   if (f.flag("alibi", false)) {
     s.alibi = "falcon";
     a.scores.form = ScoreForm::falcon_alibi;

@@ -79,6 +79,7 @@ std::unique_ptr<Model> build_gemma4(Fields& f) {
   g.qk_size = g.v_size = g.rotary.size = global_size;
   g.v_is_k = v_is_k;
   if (v_is_k && global_kv) g.kv_heads = *global_kv;
+  check_heads(f, "num_attention_heads", "num_global_key_value_heads", s.hidden, g.heads, g.kv_heads, HeadSize::apart);
   g.rotary_table = 1;
   s.rotary_sizes.push_back(global_size);
   const Count sharing = f.count_or_zero("num_kv_shared_layers", 0);

@@ -1,6 +1,7 @@
 // GPT-2 and its descendants with learned positions: GPT-BigCode (one k/v head), GPT-Neo (local layers).
 #include "core/families/common.hpp"
 #include "core/families/families.hpp"
+#include "core/suggest.hpp"
 
 namespace llmcalc {
 namespace {
@@ -43,9 +44,9 @@ void read_gpt2_sizes(Fields& f, TransformerSpec& s) {
   layer.mlp.inner = f.optional_count("n_inner", std::nullopt).value_or(4 * s.hidden);
   a.qkv_bias = a.out_bias = true;
   a.qkv_name = "c_attn";
-  a.dropout = f.number("attn_pdrop", 0.1);
-  a.out_dropout = layer.mlp.dropout = f.number("resid_pdrop", 0.1);
-  s.embedding_dropout = f.number("embd_pdrop", 0.1);
+  a.dropout = f.rate("attn_pdrop", 0.1);
+  a.out_dropout = layer.mlp.dropout = f.rate("resid_pdrop", 0.1);
+  s.embedding_dropout = f.rate("embd_pdrop", 0.1);
   f.ignore({"n_ctx", "scale_attn_weights", "scale_attn_by_inverse_layer_idx", "layer_norm_epsilon"});
   if (f.flag("add_cross_attention", false)) f.error("add_cross_attention", "cross-attention is not known here");
 }
@@ -59,7 +60,13 @@ std::vector<int> read_attention_types(Fields& f, std::size_t layers) {
     return pattern;
   }
   for (const Value& item : types->list) {
-    if (item.list.size() != 2 || item.list[1].integer < 1) continue;
+    if (item.list.size() != 2 || item.list[0].list.empty() || item.list[1].integer < 1) {
+      f.error("attention_types", "must be pairs of a list of kinds and how often it stands there");
+      continue;
+    }
+    for (const Value& kind : item.list[0].list)
+      if (kind.text != "local" && kind.text != "global")
+        f.error("attention_types", "a layer is local or global, not " + in_quotes(kind.text));
     for (long long n = 0; n < item.list[1].integer && pattern.size() < layers; ++n)
       for (const Value& kind : item.list[0].list) pattern.push_back(kind.text == "local" ? 1 : 0);
   }
@@ -115,9 +122,9 @@ std::unique_ptr<Model> build_gpt_neo(Fields& f) {
   a.name = "attn.attention";
   a.out_name = "out_proj";
   a.out_bias = true;
-  a.dropout = f.number("attention_dropout", 0);
-  a.out_dropout = layer.mlp.dropout = f.number("resid_dropout", 0);
-  s.embedding_dropout = f.number("embed_dropout", 0);
+  a.dropout = f.rate("attention_dropout", 0);
+  a.out_dropout = layer.mlp.dropout = f.rate("resid_dropout", 0);
+  s.embedding_dropout = f.rate("embed_dropout", 0);
   a.scores.q_k_in_float32 = a.scores.causal_from_buffer = true;
   a.scores.scales = false;
   a.scores.softmax = SoftmaxForm::plain;

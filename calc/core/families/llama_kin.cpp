@@ -68,7 +68,7 @@ std::unique_ptr<Model> build_seed_oss(Fields& f) {
   layer.attention.qkv_bias = f.flag("attention_bias", true);
   layer.attention.out_bias = f.flag("attention_out_bias", false);
   layer.mlp.up_bias = layer.mlp.down_bias = f.flag("mlp_bias", false);
-  layer.attention.out_dropout = layer.mlp.dropout = f.number("residual_dropout", 0.1);
+  layer.attention.out_dropout = layer.mlp.dropout = f.rate("residual_dropout", 0.1);
   return make_transformer(std::move(s));
 }
 

@@ -227,12 +227,11 @@ std::unique_ptr<Model> build_ernie4_5_moe(Fields& f) {
   e.shared.inner = inner * f.count_or_zero("moe_num_shared_experts", 2);
   e.shared_first = true;
   const Count first = f.count_or_zero("moe_layer_start_index", 1), period = f.count("moe_layer_interval", 1);
-  const Value* end = f.raw("moe_layer_end_index");  // -1: the last layer
-  const long long last = !end || end->integer < 0 ? static_cast<long long>(s.pattern.size()) - 1 : end->integer;
+  const double end = f.has("moe_layer_end_index") ? f.number("moe_layer_end_index", -1) : -1;  // -1: the last layer
   std::vector<bool> has_experts(s.pattern.size());
   for (std::size_t n = 0; n < has_experts.size(); ++n) {
     const Count index = static_cast<Count>(n);
-    has_experts[n] = (index + 1) % period == 0 && index >= first && index <= last;
+    has_experts[n] = (index + 1) % period == 0 && index >= first && (end < 0 || static_cast<double>(index) <= end);
   }
   f.ignore({"moe_norm_min", "moe_capacity", "moe_gate"});
   // Behind the last layer stand dense ones; the model's last norm is theirs as well.

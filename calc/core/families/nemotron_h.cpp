@@ -33,14 +33,15 @@ std::vector<int> read_parts(Fields& f, const PartsKeys& keys) {
                                                 {"moe", experts}};
   std::vector<std::string> names = f.texts(keys.names);
   const std::string pattern = f.has(keys.pattern) ? f.text(keys.pattern, "") : "";
-  if (names.empty())
+  const bool named = !names.empty();
+  if (!named)
     for (const char part : pattern) names.emplace_back(1, part);
   if (names.empty()) names = keys.assumed;
   std::vector<int> found;
   for (const std::string& name : names) {
     const auto part = parts.find(name);
     if (part == parts.end())
-      f.error(pattern.empty() ? keys.names : keys.pattern, "unknown kind of layer '" + name + "'");
+      f.error(named ? keys.names : keys.pattern, "unknown kind of layer '" + name + "'");
     else
       found.push_back(part->second);
   }
@@ -106,7 +107,7 @@ std::unique_ptr<Model> build_nemotron_h(Fields& f) {
   a.heads = f.count("num_attention_heads", 32);
   a.kv_heads = f.optional_count("num_key_value_heads", 8).value_or(a.heads);
   a.qk_size = a.v_size = f.count("head_dim", 128);
-  a.dropout = f.number("attention_dropout", 0);
+  a.dropout = f.rate("attention_dropout", 0);
   check_heads(f, "num_attention_heads", "num_key_value_heads", s.hidden, a.heads, a.kv_heads, HeadSize::apart);
   MlpSpec plain;
   plain.name = "mixer";

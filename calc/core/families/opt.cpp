@@ -35,8 +35,8 @@ std::unique_ptr<Model> build_opt(Fields& f) {
   a.heads = a.kv_heads = f.count("num_attention_heads", 12);
   check_heads(f, "num_attention_heads", "num_attention_heads", s.hidden, a.heads, a.heads, HeadSize::divides);
   a.qk_size = a.v_size = s.hidden / a.heads;
-  a.dropout = f.number("attention_dropout", 0);
-  a.out_dropout = layer.mlp.dropout = f.number("dropout", 0.1);
+  a.dropout = f.rate("attention_dropout", 0);
+  a.out_dropout = layer.mlp.dropout = f.rate("dropout", 0.1);
   set_plain_mlp(layer.mlp, biases, "fc1", "fc2");
   layer.mlp.name.clear();
   layer.mlp.inner = f.count("ffn_dim", 3072);

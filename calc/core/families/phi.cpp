@@ -18,11 +18,11 @@ std::unique_ptr<Model> build_phi(Fields& f) {
   set_norms(s, layer_norm);
   s.final_norm.name = "final_layernorm";
   s.head_bias = true;
-  s.embedding_dropout = f.number("embd_pdrop", 0);
+  s.embedding_dropout = f.rate("embd_pdrop", 0);
   AttentionSpec& a = layer.attention;
   a.qkv_bias = a.out_bias = true;
   a.out_name = "dense";
-  a.out_dropout = layer.mlp.dropout = f.number("resid_pdrop", 0);
+  a.out_dropout = layer.mlp.dropout = f.rate("resid_pdrop", 0);
   if (f.flag("qk_layernorm", false)) {
     a.qk_norm = QkNorm::per_head;
     a.q_k_norm = layer_norm;
@@ -39,7 +39,7 @@ std::unique_ptr<Model> build_phi3(Fields& f) {
   TransformerSpec s = read_llama_like(f, "phi3", {.inner = 8192, .max_seq = 4096});
   LayerSpec& layer = s.kinds.front();
   layer.attention.qkv_form = QkvForm::slices;
-  layer.attention.out_dropout = layer.mlp.dropout = f.number("resid_pdrop", 0);
+  layer.attention.out_dropout = layer.mlp.dropout = f.rate("resid_pdrop", 0);
   layer.attention.window = f.optional_count("sliding_window", std::nullopt);
   layer.mlp.fused = true;
   set_partial_rotary(s, rotary_size(f, layer.attention.qk_size, 1.0));
@@ -60,7 +60,7 @@ std::unique_ptr<Model> build_stablelm(Fields& f) {
     a.k_norm_name = "k_layernorm";
   }
   set_partial_rotary(s, rotary_size(f, a.qk_size, 0.25));
-  layer.mlp.dropout = f.number("hidden_dropout", 0);
+  layer.mlp.dropout = f.rate("hidden_dropout", 0);
   if (f.flag("use_parallel_residual", false)) {
     layer.form = BlockForm::parallel;
     layer.before_mlp = {};
@@ -78,8 +78,8 @@ std::unique_ptr<Model> build_starcoder2(Fields& f) {
   const bool biases = f.flag("use_bias", true);
   layer.attention.qkv_bias = layer.attention.out_bias = biases;
   layer.attention.window = f.optional_count("sliding_window", std::nullopt);
-  layer.attention.out_dropout = layer.mlp.dropout = f.number("residual_dropout", 0);
-  s.embedding_dropout = f.number("embedding_dropout", 0);
+  layer.attention.out_dropout = layer.mlp.dropout = f.rate("residual_dropout", 0);
+  s.embedding_dropout = f.rate("embedding_dropout", 0);
   set_plain_mlp(layer.mlp, biases, "c_fc", "c_proj");
   f.ignore({"norm_epsilon", "mlp_type", "norm_type"});
   return make_transformer(std::move(s));

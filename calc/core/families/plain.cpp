@@ -37,7 +37,7 @@ void read_attention(Fields& f, TransformerSpec& s, AttentionSpec& a) {
   a.scores.softcap = f.optional_number("score_softcap", std::nullopt);
   if (a.scores.sinks) a.why_not_fused = "its scores have learned sinks";
   if (a.scores.softcap) a.why_not_fused = "its scores are soft-capped";
-  a.dropout = f.number("attention_dropout", 0);
+  a.dropout = f.rate("attention_dropout", 0);
   a.qk_norm = choice<QkNorm>(f, "qk_norm", "none",
                              {{"none", QkNorm::none},
                               {"head", QkNorm::per_head},
@@ -55,7 +55,7 @@ void read_attention(Fields& f, TransformerSpec& s, AttentionSpec& a) {
     s.positions = s.max_seq;
     s.positions_name = "embed_positions";
   }
-  const double fraction = f.number("rotary_fraction", 1);
+  const double fraction = f.rate("rotary_fraction", 1);
   a.rotary.size = static_cast<Count>(static_cast<double>(a.qk_size) * fraction);
   a.rotary.concatenates = f.has("rotary_fraction");
   if (const std::optional<Count> kv_rank = f.optional_count("latent_kv_rank", std::nullopt)) {
@@ -157,7 +157,7 @@ std::unique_ptr<Model> build_plain(Fields& f) {
   s.logit_softcap = f.optional_number("logit_softcap", std::nullopt);
   s.logit_scale = f.optional_number("logit_scale", std::nullopt);
   if (f.flag("scaled_embedding", false)) s.embedding_multiplier = std::sqrt(static_cast<double>(s.hidden));
-  s.embedding_dropout = f.number("embedding_dropout", 0);
+  s.embedding_dropout = f.rate("embedding_dropout", 0);
   LayerSpec layer;
   AttentionSpec& a = layer.attention;
   read_attention(f, s, a);
@@ -167,7 +167,7 @@ std::unique_ptr<Model> build_plain(Fields& f) {
   m.up_bias = m.down_bias = f.flag("mlp_bias", false);
   const bool has_experts = f.has("experts");
   m.inner = has_experts ? f.count("mlp_size", 4 * s.hidden) : f.count("mlp_size");
-  a.out_dropout = m.dropout = f.number("residual_dropout", 0);
+  a.out_dropout = m.dropout = f.rate("residual_dropout", 0);
   const NormPlace place = choice<NormPlace>(f, "norm_place", "before",
                                             {{"before", NormPlace::before},
                                              {"after", NormPlace::after},

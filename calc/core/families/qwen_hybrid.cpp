@@ -18,13 +18,8 @@ struct Defaults {
 // layer_types, or every full_attention_interval-th layer: true where there is attention.
 std::vector<bool> read_attention_layers(Fields& f, std::size_t layers) {
   const Count interval = f.count("full_attention_interval", 4);
-  const std::vector<std::string> types = f.texts("layer_types");
+  const std::vector<std::string> types = read_kinds(f, "layer_types", layers, {"linear_attention", "full_attention"});
   std::vector<bool> attention(layers);
-  if (!types.empty() && types.size() != layers) {
-    f.error("layer_types",
-            "names " + std::to_string(types.size()) + " layers, the model has " + std::to_string(layers));
-    return attention;
-  }
   for (std::size_t n = 0; n < layers; ++n)
     attention[n] = types.empty() ? (static_cast<Count>(n) + 1) % interval == 0 : types[n] == "full_attention";
   return attention;

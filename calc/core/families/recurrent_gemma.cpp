@@ -44,7 +44,7 @@ std::unique_ptr<Model> build_recurrent_gemma(Fields& f) {
   check_heads(f, "num_attention_heads", "num_key_value_heads", s.hidden, a.heads, a.kv_heads, HeadSize::divides);
   a.qkv_bias = f.flag("attention_bias", false);
   a.out_bias = true;
-  a.dropout = f.number("attention_dropout", 0);
+  a.dropout = f.rate("attention_dropout", 0);
   a.window = f.count({"attention_window_size", "sliding_window"}, 2048);
   a.rotary = {RotaryStyle::halves, a.qk_size, false, true};
   RecurrentBlockSpec block;

@@ -295,13 +295,16 @@ std::unique_ptr<Model> build_t5(Fields& f) {
   s.inner = f.count("d_ff", 2048);
   s.heads = f.count({"num_heads", "num_attention_heads"}, 8);
   s.buckets = f.count("relative_attention_num_buckets", 32);
-  s.dropout = f.number("dropout_rate", 0.1);
+  s.dropout = f.rate("dropout_rate", 0.1);
   read_feed_forward(f, s);
   s.scales_output = f.flag("tie_word_embeddings", true);
   const Count vocabulary = f.count("vocab_size", 32128);
   const Count encoder_layers = f.layers({"num_layers", "num_hidden_layers"}, 6);
-  const Count decoder_layers = f.optional_count("num_decoder_layers", encoder_layers).value_or(encoder_layers);
-  if (decoder_layers > Fields::most_layers) f.error("num_decoder_layers", "too many layers");
+  Count decoder_layers = f.optional_count("num_decoder_layers", encoder_layers).value_or(encoder_layers);
+  if (decoder_layers > Fields::most_layers) {
+    f.error("num_decoder_layers", "too many layers");
+    decoder_layers = encoder_layers;
+  }
   f.ignore({"relative_attention_max_distance", "layer_norm_epsilon", "n_positions", "is_encoder_decoder", "is_decoder",
             "classifier_dropout", "is_gated_act", "dense_act_fn", "task_specific_params", "max_position_embeddings"});
   return std::make_unique<T5>(s, vocabulary, encoder_layers, decoder_layers);
