@@ -90,6 +90,17 @@ TEST_CASE("safetensors: what the format's own library refuses is refused") {
   CHECK_THAT(header_refusal(R"({"a":1})", 0), ContainsSubstring("'a' is not described by"));
   CHECK_THAT(header_refusal(R"({"__metadata__":{"a":[]}})", 0), ContainsSubstring("something other than text"));
   CHECK_THAT(header_refusal(std::string(100'000, '{'), 0), ContainsSubstring("JSON"));
+  const std::string misplaced = "'a' is not described by one dtype, one shape and two data_offsets";
+  for (const char* entry :
+       {R"("dtype":"F32","shape":[4])", R"("shape":[4],"data_offsets":[0,16])",
+        R"("dtype":"F32","data_offsets":[0,16])", R"("dtype":"F32","dtype":"F32")", R"("dtype":["F32"])",
+        R"("dtype":5)", R"("shape":"4")", R"("shape":[[4]])", R"("shape":[4],"shape":[4])", R"("shape":{"0":4})",
+        R"("data_offsets":[0,16.5])", R"("data_offsets":[0,16],"data_offsets":[0,16])", R"("data_offsets":[null])",
+        R"("data_offsets":16)"}) {
+    INFO(entry);
+    CHECK_THAT(header_refusal(R"({"a":{)" + std::string(entry) + "}}", 16), ContainsSubstring(misplaced));
+  }
+  CHECK_THAT(header_refusal(R"({"a":{"strides":[1]}})", 0), ContainsSubstring("'a' has a key 'strides'; dtype, shape"));
 }
 
 TEST_CASE("safetensors: a length that cannot be") {
@@ -133,11 +144,70 @@ TEST_CASE("checkpoint: the files of a folder") {
   CHECK_THAT(load_refusal(folder.path()), ContainsSubstring("'a' is mapped to something else"));
   index("");
   CHECK_THAT(load_refusal(folder.path()), ContainsSubstring("has no weight_map"));
+  for (const char* wrong : {R"("a":null)", R"("a":["f"])", R"("a":{"b":"f"})", R"("a":true)", R"("a":-1)"}) {
+    INFO(wrong);
+    index(wrong);
+    CHECK_THAT(load_refusal(folder.path()), ContainsSubstring("'a' is mapped to something else than a file"));
+  }
+  for (const char* name : {"", ".", "..", "/etc/passwd"}) {
+    index(R"("a":")" + std::string(name) + "\"");
+    CHECK_THAT(load_refusal(folder.path()), ContainsSubstring("'" + std::string(name) + "' is no name of a file"));
+  }
+}
+
+TEST_CASE("checkpoint: an index beside what it says") {
+  const Folder folder;
+  write_safetensors(folder, "x.safetensors", {{"a", "F32", {4}}, {"b", "F32", {4}}});
+  const auto index = [&](const std::string& text) { folder.write("model.safetensors.index.json", text); };
+  index(R"({"weight_map":{"a":"x.safetensors"}})");
+  CHECK_THAT(load_checkpoint(folder.path())->notes.at(0), ContainsSubstring("1 tensors are in the files and not in"));
+  // Other keys may stand there, before the map and behind it, whatever they hold.
+  index(R"({"metadata":[1,"y",{"weight_map":"z"}],"weight_map":{"a":"x.safetensors","b":"x.safetensors"},)"
+        R"("more":["gone.safetensors"],"n":5})");
+  CHECK(load_checkpoint(folder.path())->notes.empty());
+  // Of many wrong entries the first are shown.
+  std::string many;
+  for (int i = 0; i < 7; ++i) many += (i ? "," : "") + ("\"t" + std::to_string(i)) + R"(":"x.safetensors")";
+  index(R"({"weight_map":{)" + many + "}}");
+  const std::string why = load_refusal(folder.path());
+  CHECK_THAT(why, ContainsSubstring("says that 't4' is in 'x.safetensors', where it is not"));
+  CHECK_THAT(why, ContainsSubstring("and 2 more of the kind"));
+  CHECK_THAT(why, !ContainsSubstring("'t5'"));
+}
+
+TEST_CASE("checkpoint: GGUF files of a folder are one checkpoint, or refused") {
+  const auto refused = [](const std::vector<std::string>& names) {
+    const Folder folder;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      folder.write(names[i], gguf_start(1, 0) + gguf_tensor("t" + std::to_string(i), {8}, f32, 0), 200);
+    return refusal([&] { load_checkpoint(folder.path()); });
+  };
+  CHECK(refused({"whatever.gguf"}) == "accepted");
+  CHECK(refused({"x-00001-of-00002.gguf", "x-00002-of-00002.gguf"}) == "accepted");
+  // Two quantisations, pieces of two checkpoints, of different cuts, and names that only look like pieces.
+  for (const std::vector<std::string>& names :
+       std::vector<std::vector<std::string>>{{"x-q4.gguf", "x-q8.gguf"},
+                                             {"x-00001-of-00002.gguf", "y-00002-of-00002.gguf"},
+                                             {"x-00001-of-00002.gguf", "x-00001-of-00003.gguf"},
+                                             {"x-00001-of-00002.gguf", "x.gguf"},
+                                             {"x-0001a-of-00002.gguf", "x-00002-of-00002.gguf"},
+                                             {"x-00001-of-0000b.gguf", "x-00002-of-0000b.gguf"},
+                                             {"x00001-of-00002.gguf", "x00002-of-00002.gguf"},
+                                             {"x-1-of-2.gguf", "x-2-of-2.gguf"},
+                                             {"-of-00002.gguf", "x-00002-of-00002.gguf"}}) {
+    INFO(names[0] << " " << names[1]);
+    CHECK_THAT(refused(names), ContainsSubstring("holds several GGUF files") && ContainsSubstring(names[0]));
+  }
 }
 
 TEST_CASE("GGUF: keys, tensors, quantised blocks") {
   const std::string head =
-      gguf_start(2, 4) + gguf_key("general.architecture", 8, gguf_text("llama")) +
+      gguf_start(2, 12) + gguf_key("general.architecture", 8, gguf_text("llama")) +
+      gguf_key("x.half", 6, little_endian(0x3F000000, 4)) +          // 0.5 in binary32
+      gguf_key("x-two", 12, little_endian(0x4000000000000000, 8)) +  // 2.0 in binary64
+      gguf_key("x.min", 11, little_endian(std::uint64_t{1} << 63U, 8)) + gguf_key("x_no", 7, std::string(1, '\0')) +
+      gguf_key("x.yes", 7, "\1") + gguf_key("x.byte", 1, "\xff") + gguf_key("x.short", 3, "\xfe\xff") +
+      gguf_key("x.long_text", 8, gguf_text(std::string(201, 'a'))) +
       gguf_key("llama.block_count", 4, little_endian(32, 4)) + gguf_key("x.offset", 5, little_endian(0xFFFFFFFF, 4)) +
       gguf_key("t.tokens", 9, little_endian(8, 4) + little_endian(2, 8) + gguf_text("a") + gguf_text("bc")) +
       gguf_tensor("q", {512, 3}, q4_k, 0) + gguf_tensor("n", {7}, f32, 864);
@@ -150,9 +220,17 @@ TEST_CASE("GGUF: keys, tensors, quantised blocks") {
   CHECK(found.tensors[0].shape == Dims{3, 512});
   CHECK(found.tensors[0].bytes == Bytes(864));
   CHECK(found.tensors[1].bytes == Bytes(28));
-  REQUIRE(found.metadata.size() == 3);
-  CHECK(found.metadata[1] == std::pair<std::string, std::string>("llama.block_count", "32"));
-  CHECK(found.metadata[2].second == "-1");
+  const std::vector<std::pair<std::string, std::string>> values{{"general.architecture", "llama"},
+                                                                {"x.half", "0.500000"},
+                                                                {"x-two", "2.000000"},
+                                                                {"x.min", "-9223372036854775808"},
+                                                                {"x_no", "false"},
+                                                                {"x.yes", "true"},
+                                                                {"x.byte", "-1"},
+                                                                {"x.short", "-2"},
+                                                                {"llama.block_count", "32"},
+                                                                {"x.offset", "-1"}};
+  CHECK(found.metadata == values);  // neither the long text nor the list
   CHECK_THAT(gguf_refusal(head, data + 864 + 27), ContainsSubstring("'n' ends after the file"));
 }
 
@@ -160,7 +238,9 @@ TEST_CASE("GGUF: lies are refused") {
   const std::string tensor = gguf_tensor("a", {8}, f32, 0), zeros(200, '\0');
   CHECK_THAT(gguf_refusal("GGML" + zeros), ContainsSubstring("no GGUF file"));
   CHECK_THAT(gguf_refusal("GGUF" + little_endian(1, 4) + zeros), ContainsSubstring("version 1; 2 and 3 are read"));
-  CHECK_THAT(gguf_refusal("GGUF" + little_endian(0x03000000, 4) + zeros), ContainsSubstring("big-endian"));
+  for (const std::uint64_t version : {0x02000000, 0x03000000})
+    CHECK_THAT(gguf_refusal("GGUF" + little_endian(version, 4) + zeros), ContainsSubstring("big-endian"));
+  CHECK_THAT(gguf_refusal(gguf_start(0, 1000) + zeros), ContainsSubstring("has no room for the 1000 keys"));
   CHECK_THAT(gguf_refusal("GGUF"), ContainsSubstring("the version at byte 4 goes past the end"));
   const std::uint64_t huge = std::uint64_t{1} << 60U;
   CHECK_THAT(gguf_refusal(gguf_start(huge, 0)), ContainsSubstring("1152921504606846976 tensors; that is no model's"));
@@ -179,6 +259,7 @@ TEST_CASE("GGUF: lies are refused") {
   CHECK_THAT(one(gguf_tensor("a", {8}, 4, 0)), ContainsSubstring("the unknown type 4"));  // Q4_2, removed long ago
   CHECK_THAT(one(gguf_tensor("a", {1, 1, 1, 1, 1}, f32, 0)), ContainsSubstring("5 dimensions"));
   CHECK_THAT(one(gguf_tensor("a", {huge, 1024}, f32, 0)), ContainsSubstring("more bytes than can be counted"));
+  CHECK_THAT(one(gguf_tensor("a", {std::uint64_t{1} << 63U}, f32, 0)), ContainsSubstring("an impossible dimension"));
   CHECK_THAT(one(gguf_tensor("a", {128, 2}, q4_k, 0)), ContainsSubstring("no whole blocks of Q4_K"));  // 256 in all
   CHECK_THAT(one(gguf_tensor("a", {8}, f32, 32)), ContainsSubstring("leaves a gap"));
   CHECK_THAT(one(gguf_tensor(std::string(65, 'a'), {8}, f32, 0)), ContainsSubstring("at most 64"));
@@ -187,8 +268,18 @@ TEST_CASE("GGUF: lies are refused") {
              ContainsSubstring("overlaps the one before"));
   CHECK_THAT(gguf_refusal(gguf_start(2, 0) + tensor + gguf_tensor("a", {8}, f32, 32) + zeros),
              ContainsSubstring("the tensor 'a' stands in the header twice"));
-  CHECK_THAT(gguf_refusal(gguf_start(0, 1) + gguf_key("general.alignment", 4, little_endian(0, 4))),
-             ContainsSubstring("general.alignment must be a multiple of 8"));
+  for (const std::string& alignment :
+       {gguf_key("general.alignment", 4, little_endian(0, 4)), gguf_key("general.alignment", 4, little_endian(12, 4)),
+        gguf_key("general.alignment", 10, little_endian(32, 8))})
+    CHECK_THAT(gguf_refusal(gguf_start(0, 1) + alignment),
+               ContainsSubstring("general.alignment must be a multiple of 8"));
+  // An array of an array of ... 5 deep, and a header that goes on for more than 256 MiB of a larger file.
+  std::string nested = gguf_text("a") + little_endian(9, 4);
+  for (int depth = 0; depth < 4; ++depth) nested += little_endian(9, 4) + little_endian(1, 8);
+  CHECK_THAT(gguf_refusal(gguf_start(0, 1) + nested + zeros), ContainsSubstring("is nested more than 4 deep"));
+  CHECK_THAT(gguf_refusal(gguf_start(0, 1) + gguf_key("a", 8, little_endian(std::uint64_t{1} << 28U, 8)),
+                          std::uint64_t{1} << 30U),
+             ContainsSubstring("takes the header beyond 256 MiB; that is no model's"));
 }
 
 TEST_CASE("GGUF: an array that would make a small machine work for hours") {

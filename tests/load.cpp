@@ -83,6 +83,10 @@ TEST_CASE("loading: models that cannot be loaded") {
   const fs::path here = folder.path();
   CHECK_THAT(model_refusal((here / "no.yaml").string()), ContainsSubstring("no.yaml: error: no such file"));
   CHECK_THAT(model_refusal(folder.path()), ContainsSubstring("holds no config.json"));
+  for (const char* name : {"no.yaml", "no.YML", "no.json", "no.safetensors", "no.gguf", "no/no"})
+    CHECK_THAT(model_refusal(name), ContainsSubstring(std::string(name) + ": error: no such file"));
+  CHECK_THAT(refusal([&] { read_file(folder.path(), 1); }), ContainsSubstring("is a folder; a file is needed"));
+  CHECK(model(folder.write("s.yml", profile)).yaml);
   CHECK_THAT(model_refusal("lama-3-8b"),
              ContainsSubstring("unknown model 'lama-3-8b'") && ContainsSubstring("did you mean llama-3-8b?"));
   CHECK_THAT(model_refusal("qqqqqqqqqq"), ContainsSubstring("llmcalc list models"));
@@ -143,6 +147,9 @@ TEST_CASE("loading: memory sizes in names") {
   CHECK_FALSE(memory_size_in("gb200").has_value());
   CHECK_FALSE(memory_size_in("x80gb").has_value());
   CHECK_FALSE(memory_size_in("80gbx").has_value());
+  CHECK_FALSE(memory_size_in("x 123456gb").has_value());  // no device's
+  CHECK(memory_size_in("80gb")->rest.empty());
+  CHECK(normal_name("\tA \r\n b\n") == "a b");
 }
 
 TEST_CASE("loading: a wrong device file is refused with all its problems, and the repaired one works") {

@@ -123,6 +123,23 @@ TEST_CASE("device profile: what is wrong is named with its place") {
       {start + memory + peak + "links: {pcie: {generation: 5, lanes: 160}}\n", "no device has that many lanes"},
       {start + memory + peak + "price: {as_of: 2026-11}\n", "price.usd_per_hour: is required and missing"},
       {start + memory + peak + "price: {usd_per_hour: -1}\n", "price.usd_per_hour: is negative"},
+      {start + memory + peak + "price: {usd_per_hour: 1e308}\n", "price.usd_per_hour: is too large"},
+      // Times of a step under these would not even be finite.
+      {start + memory + "peak: {bf16: 1e-300 FLOP/s}\n", "peak.bf16: is far from what any device has"},
+      {start + memory + "peak: {bf16: 1e300 FLOP/s}\n", "peak.bf16: is far from what any device has"},
+      {start + "memory: {capacity: 80 GB, bandwidth: 1 B/s}\n" + peak, "memory.bandwidth: is far from what"},
+      {start + memory + peak + "power: 1e300 W\n", "power: is far from what any device has"},
+      {start + memory + peak + "power: 0 W\n", "power: must be greater than zero"},
+      {start + memory + peak + "power: {max: 700 W}\n", "power: must be a number with its unit"},
+      {start + memory + "peak: {bf16: 0 TFLOP/s}\n", "peak.bf16: must be greater than zero"},
+      {start + memory + "peak: {bf16: [1 TFLOP/s]}\n", "peak.bf16: must be a number with its unit"},
+      {start + "memory: {capacity: 80 GB, bandwidth: true}\n" + peak, "memory.bandwidth: must be a number with its"},
+      {start + memory + peak + "units: {count: 1, clock: fast, rate_class: x}\n",
+       "units.clock: 'fast' is not a number"},
+      {start + memory + peak + "units: {count: 1, clock: 0 Hz, rate_class: x}\n", "units.clock: must be greater than"},
+      {start + memory + peak + "units: {count: 1, clock: [1], rate_class: x}\n", "units.clock: must be a number with"},
+      {start + memory + peak + "units: {count: 1, clock: 1e300 Hz, rate_class: x}\n", "units.clock: is far from what"},
+      {start + memory + peak + "links: {xgmi: {per_direction: fast}}\n", "links.xgmi.per_direction: 'fast'"},
       {start + memory + peak + "compute_capability: x\n", "compute_capability: must be a finite number"},
       {"schema: llmcalc.device/1\n" + memory + peak, "name: is required and missing"},
       {"name: x\n" + memory + peak, "schema: is required and missing"},
@@ -195,4 +212,15 @@ TEST_CASE("device profile: a measured profile") {
   CHECK_THAT(broken("measured: {workloads: [{workload: a, median: 1, m: -5}]}\n"), ContainsSubstring("is negative"));
   CHECK_THAT(broken("measured: {workloads: [{workload: a, median: 1, bytes: 1e20}]}\n"),
              ContainsSubstring("too large"));
+  for (const char* median : {"1e300", "1e-300", "-.inf", ".nan"})
+    CHECK_THAT(broken("measured: {workloads: [{workload: a, median: " + std::string(median) + "}]}\n"),
+               ContainsSubstring("error: measured.workloads[0].median: "));
+  CHECK_THAT(broken("measured: {workloads: [{median: 1}]}\n"), ContainsSubstring("workload: is required"));
+  CHECK_THAT(broken("measured: {transfers: 3, workloads: []}\n"), ContainsSubstring("transfers: must be a list"));
+  CHECK_THAT(broken("measured: {transfers: [3], workloads: []}\n"),
+             ContainsSubstring("must be a map such as {workload: memcpy"));
+  CHECK_THAT(broken("measured: {transfers: [{workload: h2d, latency: 1e-6}], workloads: []}\n"),
+             ContainsSubstring("rate: a number is missing"));
+  CHECK_THAT(broken("measured: {transfers: [{workload: h2d, latency: x, rate: 1 GB/s}], workloads: []}\n"),
+             ContainsSubstring("latency: 'x' is not a number"));
 }

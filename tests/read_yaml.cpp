@@ -1,8 +1,11 @@
 // YAML to a tree: values, places, and what is refused.
 #include "read/yaml.hpp"
 
+#include <cmath>
 #include <ctime>
+#include <limits>
 
+#include "read/text.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -48,6 +51,70 @@ TEST_CASE("YAML: scalars get the kind YAML's core schema gives them") {
   CHECK(values.find("c")->text == "99999999999999999999");
   CHECK(values.find("d")->text == "x: y");
   CHECK(values.find("e") == nullptr);
+}
+
+TEST_CASE("YAML: numbers no double holds, and the words there are for some") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::pair<const char*, double> rows[] = {{".inf", infinity},    {"-.inf", -infinity},   {"1e999", infinity},
+                                                 {"-1e999", -infinity}, {"1e-999", 0},          {"-1e-999", 0},
+                                                 {"1E+3", 1000},        {"-1_0.2_5e-1", -1.025}};
+  for (const auto& [text, value] : rows) {
+    INFO(text);
+    const Value root = read_yaml("a: " + std::string(text) + "\n", "f.yaml");
+    CHECK(root.find("a")->kind == Value::Kind::real);
+    CHECK(root.find("a")->real == value);
+  }
+  CHECK(std::isnan(read_yaml("a: .nan\n", "f.yaml").find("a")->real));
+  for (const char* word : {"True", "TRUE"}) CHECK(read_yaml("a: " + std::string(word) + "\n", "f").find("a")->boolean);
+  for (const char* word : {"false", "FALSE"}) {
+    const Value root = read_yaml("a: " + std::string(word) + "\n", "f");
+    CHECK(root.find("a")->kind == Value::Kind::boolean);
+    CHECK_FALSE(root.find("a")->boolean);
+  }
+  for (const char* word : {"Null", "NULL"})
+    CHECK(read_yaml("a: " + std::string(word) + "\n", "f").find("a")->is_null());
+}
+
+TEST_CASE("UTF-8: well-formed sequences, and no others") {
+  // Unicode 15, table 3-7: the first and the last of each row, and what lies just outside.
+  const char* good[] = {"~",
+                        "\xC2\x80",
+                        "\xDF\xBF",
+                        "\xE0\xA0\x80",
+                        "\xEC\xBF\xBF",
+                        "\xED\x9F\xBF",
+                        "\xEE\x80\x80",
+                        "\xF0\x90\x80\x80",
+                        "\xF3\xBF\xBF\xBF",
+                        "\xF4\x8F\xBF\xBF"};
+  const char* bad[] = {"\x80",
+                       "\xC1\xBF",
+                       "\xC2",
+                       "\xC2\x7F",
+                       "\xC2\xC0",
+                       "\xE0\x9F\xBF",
+                       "\xE1\x80",
+                       "\xE1\x80\x7F",
+                       "\xE1\x7F\x80",
+                       "\xED\xA0\x80",
+                       "\xEF\xBF",
+                       "\xF0\x8F\xBF\xBF",
+                       "\xF1\x80\x80",
+                       "\xF1\x80\x80\x7F",
+                       "\xF1\x80\x7F\x80",
+                       "\xF1\x7F\x80\x80",
+                       "\xF4\x90\x80\x80",
+                       "\xF5\x80\x80\x80",
+                       "\xFF"};
+  for (const std::string text : good) {
+    CHECK(is_utf8("a" + text + "b"));
+    CHECK(read_yaml("a: \"" + text + "\"\n", "f").find("a")->text == text);
+  }
+  for (const std::string text : bad) {
+    CHECK_FALSE(is_utf8("a" + text));
+    CHECK_FALSE(is_utf8("a" + text + "b"));
+    CHECK_THAT(refusal("a: " + text + "\n"), ContainsSubstring("f.yaml:1:4: error: is not UTF-8 text"));
+  }
 }
 
 TEST_CASE("YAML: every value and key knows its place and path") {

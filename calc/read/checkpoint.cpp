@@ -69,15 +69,13 @@ class Index : public JsonEvents {
  public:
   explicit Index(const std::string& file) : file_(file) {}
 
-  void start_map() override {
-    if (++depth_ == 2) in_map_ = key_ == "weight_map";
-  }
+  void start_map() override { enter(key_ == "weight_map"); }
   void end_map() override { --depth_; }
-  void start_list() override { ++depth_; }
+  void start_list() override { enter(false); }
   void end_list() override { --depth_; }
   void key(const std::string& text) override { key_ = text; }
   void text(const std::string& text) override {
-    if (depth_ != 2 || !in_map_) return;
+    if (!maps()) return;
     const bool in_this_folder = !text.empty() && text.find('/') == std::string::npos && text != "." && text != "..";
     if (!in_this_folder) syntax_error(file_, 0, 0, in_quotes(text) + " is no name of a file in this folder");
     said.emplace(key_, Said{text});
@@ -92,8 +90,13 @@ class Index : public JsonEvents {
   std::unordered_map<std::string, Said> said;  // by tensor
 
  private:
+  bool maps() const { return depth_ == 2 && in_map_; }
+  void enter(bool the_map) {
+    misplaced();
+    if (++depth_ == 2) in_map_ = the_map;
+  }
   void misplaced() const {
-    if (depth_ == 2 && in_map_) syntax_error(file_, 0, 0, in_quotes(key_) + " is mapped to something else than a file");
+    if (maps()) syntax_error(file_, 0, 0, in_quotes(key_) + " is mapped to something else than a file");
   }
 
   const std::string& file_;

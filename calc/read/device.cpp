@@ -98,9 +98,11 @@ void read_links(const Value& map, Device& device, Diagnostics& diagnostics) {
 void read_price(const Value& map, Device& device, Diagnostics& diagnostics) {
   Fields fields(map, diagnostics, "price");
   if (!fields.has("usd_per_hour")) fields.error("usd_per_hour", "is required and missing");
+  constexpr double most_dollars = 1e9;
   const double price = fields.number("usd_per_hour", 0);
   if (price < 0) fields.error("usd_per_hour", "is negative");
-  device.price = DollarsPerHour(std::max(price, 0.0));
+  if (price > most_dollars) fields.error("usd_per_hour", "is too large");
+  device.price = DollarsPerHour(std::clamp(price, 0.0, most_dollars));
   if (const Value* as_of = fields.raw("as_of")) device.price_as_of = as_of->text;
   report_unread(fields, true, diagnostics);
 }

@@ -24,7 +24,10 @@ Seconds time(Fields& fields, const char* key) {
     fields.error(key, std::move(parsed.message), "seconds, or a time with its unit");
     return Seconds(0);
   }
-  if (*parsed < Seconds(0)) fields.error(key, "is negative");
+  constexpr double least = 1e-12, most = 1e9;  // seconds; 0 stands for nothing measured
+  const double seconds = (*parsed).value();
+  if (seconds < 0) fields.error(key, "is negative");
+  if (seconds > most || (seconds > 0 && seconds < least)) fields.error(key, "is no time that can be measured");
   return *parsed;
 }
 

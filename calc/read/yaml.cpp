@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <sstream>
 
@@ -64,8 +65,7 @@ Value number(const std::string& digits, bool whole) {
   }
   value.integer = 0;
   value.kind = Value::Kind::real;
-  const auto [rest, problem] = std::from_chars(digits.data(), end, value.real);
-  if (problem == std::errc::result_out_of_range) value.real = std::numeric_limits<double>::infinity();
+  value.real = std::strtod(digits.c_str(), nullptr);  // unlike from_chars, it tells too large from too small
   return value;
 }
 
@@ -83,7 +83,8 @@ Value plain(const std::string& text) {
     value.kind = Value::Kind::boolean;
   } else if (text == ".inf" || text == "-.inf" || text == ".nan") {
     value.kind = Value::Kind::real;
-    value.real = text == ".nan" ? std::nan("") : std::numeric_limits<double>::infinity();
+    const double infinity = std::numeric_limits<double>::infinity();
+    value.real = text == ".nan" ? std::nan("") : text == ".inf" ? infinity : -infinity;
   } else {
     std::string digits;
     bool whole = false;
