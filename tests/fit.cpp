@@ -151,3 +151,34 @@ TEST_CASE("one trace serves every optimizer: the peaks are those of a trace of i
           CHECK(costs.peak(other) == peak_of(trace_step(*source.model, other).trace.ledger).second);
         }
 }
+
+TEST_CASE("the largest that fits is found in few steps, whatever the curve") {
+  const Bytes limit(1'000'000);
+  const std::pair<std::function<Count(Count)>, Count> curves[] = {
+      // What n takes, and the largest n up to 10,000 that stays within the limit, by hand.
+      {[](Count) { return 0; }, 10'000},
+      {[](Count) { return 1'000'001; }, 0},
+      {[](Count n) { return 10 + 100 * n; }, 9'999},
+      {[](Count n) { return n * n; }, 1'000},
+      {[](Count n) { return n <= 4'097 ? 1 : 1'000'001; }, 4'097},  // a cliff: a window begins to need a mask
+      {[](Count n) { return n <= 4'097 ? n : 1'000'001; }, 4'097},
+      {[](Count n) { return n / 1'000 * 300'000; }, 3'999},
+      {[](Count n) { return 1'000'000 - 1'000'000 / n; }, 10'000},
+  };
+  for (const auto& [curve, expected] : curves) {
+    int calls = 0;
+    const auto bytes = [&, &take = curve](Count n) {
+      ++calls;
+      return Bytes(take(n));
+    };
+    CHECK(largest_fitting(bytes, limit, 10'000) == expected);
+    CHECK(calls < 60);
+  }
+  int calls = 0;
+  const auto cliff = [&](Count n) {
+    ++calls;
+    return n <= 123'456'789 ? Bytes(1) : limit + Bytes(1);
+  };
+  CHECK(largest_fitting(cliff, limit, Count{1} << 31) == 123'456'789);
+  CHECK(calls < 100);
+}

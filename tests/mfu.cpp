@@ -1,6 +1,7 @@
 // MFU of runs that were timed: published ones, the conventions and mistakes around them, plans.
 #include "core/utilization.hpp"
 
+#include <functional>
 #include <stdexcept>
 
 #include "core/estimate.hpp"
@@ -8,9 +9,11 @@
 #include "report/compare.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/jobs.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace llmcalc;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 using test::built_in_model;
 using test::options_of;
 
@@ -114,6 +117,78 @@ TEST_CASE("more than 100 % is an error with its likely cause") {
   CHECK_NOTHROW(utilization(model, device, options_of({{"seq", "8192"}, {"gpus", "8"}}), tokens_per_second(60000)));
 }
 
+TEST_CASE("a model known by its size alone: 6 FLOPs a parameter and token") {
+  ModelSource mixture;
+  mixture.name = "a mixture";
+  mixture.parameters = 70'000'000'000;
+  mixture.active_parameters = 7'000'000'000;
+  const Device device = built_in_device("h100-sxm");
+  const UtilizationReport report = utilization(mixture, device, options_of({}), tokens_per_second(1000));
+  CHECK(report.mfu == Approx(6 * 7e9 * 1000 / 989.4e12));
+  CHECK(other(report, "6nd of all parameters") == Approx(10 * report.mfu));
+  CHECK_FALSE(report.hfu.has_value());
+  CHECK_FALSE(report.step.has_value());  // how many tokens one has nobody said
+  const UtilizationReport reads =
+      utilization(mixture, device, options_of({{"mode", "infer"}}), tokens_per_second(1000));
+  CHECK(reads.mfu == Approx(report.mfu / 3));
+  CHECK(other(reads, "2nd of all parameters") == Approx(10 * reads.mfu));
+  Observed step;
+  step.step = Seconds(2);
+  CHECK(utilization(mixture, device, options_of({{"batch", "4"}, {"seq", "500"}}), step).tokens_per_second == 1000);
+  const auto refused = [&](const Observed& observed) {
+    return test::refusal([&] { utilization(mixture, device, options_of({}), observed); });
+  };
+  CHECK_THAT(refused(step), ContainsSubstring("how many tokens a step has is not known\nhint: give --batch and --seq"));
+  CHECK_THAT(refused(days(1)), ContainsSubstring("--days: of how many tokens is not known\nhint: give --tokens"));
+}
+
+TEST_CASE("the peak with 2:4 sparsity, where a device has one") {
+  ModelSource model;
+  model.parameters = 1'000'000'000;
+  const auto sparse = [&](const Device& device, const char* precision) {
+    const UtilizationReport report =
+        utilization(model, device, options_of({{"precision", precision}}), tokens_per_second(1000));
+    for (const OtherAnswer& one : report.others)
+      if (one.name == "sparse peak") return one.mfu / report.mfu;
+    return 0.0;
+  };
+  CHECK(sparse(built_in_device("h100-sxm"), "bf16") == Approx(0.5));
+  CHECK(sparse(built_in_device("h100-sxm"), "fp32") == 0);
+  CHECK(sparse(built_in_device("mi300x"), "bf16") == Approx(0.5));
+  CHECK(sparse(built_in_device("mi250x"), "bf16") == 0);  // CDNA 2: from CDNA 3 on
+  CHECK(sparse(built_in_device("t4"), "fp16-master") == 0);
+  Device states = built_in_device("t4");
+  states.peak["fp16_sparse"] = FlopsPerSecond(states.peak.at("fp16").value() * 4);
+  CHECK(sparse(states, "fp16-master") == Approx(0.25));
+}
+
+TEST_CASE("rates that cannot be: no cause is made up for them") {
+  const ModelSource model = built_in_model("gpt2");
+  const Device device = built_in_device("h100-sxm");
+  const auto hint = [&](const char* precision, double rate) {
+    try {
+      utilization(model, device, options_of({{"precision", precision}}), tokens_per_second(rate));
+    } catch (const Error& error) {
+      return hint_of(error);
+    }
+    return std::string("accepted");
+  };
+  // 100,000 tokens/s are 80 TFLOP/s: too much for fp32's peak of 66.9, not for the others.
+  CHECK_THAT(hint("fp32", 1e5), ContainsSubstring("--gpus 2") && ContainsSubstring("under the bf16 peak it is 8.1 %") &&
+                                    ContainsSubstring("under the tf32 peak"));
+  for (const double rate : {1e30, 1e300}) {
+    CHECK_THAT(hint("bf16", rate), !ContainsSubstring("--gpus"));
+    CHECK_THAT(hint("bf16", rate), StartsWith("the step holds fewer tokens"));
+  }
+}
+
+TEST_CASE("verdicts on an MFU") {
+  CHECK(mfu_in_words(0.5) == "very good: published whole runs reach 28-51 %");
+  CHECK(mfu_in_words(0.499) == "good: published whole runs reach 28-51 %");
+  CHECK(mfu_in_words(0.28) == "usual: published whole runs reach 28-51 %");
+  CHECK(mfu_in_words(0.279) == "low: published whole runs reach 28-51 %");
+}
+
 TEST_CASE("plans: the textbook's run, turned round") {
   // 6 x 1e9 x 10e9 / (1e14 x 0.4) = 1.5e6 s = 416.67 hours on one card.
   const ModelSource model = built_in_model("one-billion");
@@ -127,7 +202,25 @@ TEST_CASE("plans: the textbook's run, turned round") {
   const PlanReport soon = devices_for_deadline(model, card, run, 2);
   CHECK(*soon.devices == 9);
   CHECK(*soon.days == Approx(17.361 / 9).epsilon(1e-4));
-  CHECK_THROWS_AS(tokens_for_budget(model, card, options_of({{"mfu", "40%"}}), 100), Error);  // no price
+  const auto refused = [&](const std::function<void()>& plan) { return test::refusal(plan); };
+  const RunOptions no_price = options_of({{"mfu", "40%"}, {"tokens", "10B"}, {"precision", "fp32"}});
+  CHECK_THAT(refused([&] { tokens_for_budget(model, card, no_price, 100); }),
+             ContainsSubstring("has no price\nhint: give --price"));
+  CHECK_THAT(refused([&] { tokens_for_budget(model, card, run, 1e308); }),
+             ContainsSubstring("buys more tokens than can be counted"));
+  ModelSource size;
+  size.name = "a size";
+  size.parameters = 1'000'000'000;
+  CHECK(*devices_for_deadline(size, card, run, 2).devices == 9);
+  CHECK_THAT(refused([&] { devices_for_deadline(size, card, run, 1e-300); }),
+             ContainsSubstring("--deadline: no number of devices meets that"));
+  CHECK_THAT(refused([&] { devices_for_deadline(size, card, options_of({{"mfu", "40%"}}), 2); }),
+             ContainsSubstring("--deadline: of how many tokens is not known"));
+  CHECK_THAT(
+      refused([&] { devices_for_deadline(size, card, options_of({{"tokens", "10B"}, {"precision", "fp32"}}), 2); }),
+      ContainsSubstring("no time: give --mfu"));
+  CHECK_THAT(refused([&] { tokens_for_budget(size, card, options_of({{"mode", "infer"}, {"precision", "fp32"}}), 2); }),
+             ContainsSubstring("--budget and --deadline plan a training run"));
 }
 
 TEST_CASE("plans: as many devices as the deadline needs, and no more") {

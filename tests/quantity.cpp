@@ -1,7 +1,9 @@
 // Numbers with units, both ways. Expected values are written out by hand: 2^30 = 1,073,741,824.
 #include "core/quantity.hpp"
 
+#include <functional>
 #include <limits>
+#include <string>
 
 #include "tests/catch.hpp"
 
@@ -136,6 +138,42 @@ TEST_CASE("quantity: what is no quantity is refused, and the message says why") 
   // Control characters from a hostile file must not reach a terminal.
   refused(parse_bytes("\x1b[31m"), "'\\x1b[31m'");
   refused(parse_bytes(std::string(10'000, '9') + "x"), "...");
+}
+
+TEST_CASE("quantity: each reader of a number with its unit refuses the same things") {
+  const auto why = [](const auto& parsed) { return parsed ? std::string("accepted") : parsed.message; };
+  struct Reader {
+    std::string unit, other;  // its own, and one of another kind
+    std::function<std::string(const std::string&)> read;
+    bool bare = false;  // a number without a unit is one
+  };
+  const Reader readers[] = {
+      {"GB", "GB/s", [&](const std::string& text) { return why(parse_bytes(text)); }},
+      {"GB/s", "GB", [&](const std::string& text) { return why(parse_byte_rate(text)); }},
+      {"TFLOP/s", "TFLOP", [&](const std::string& text) { return why(parse_flop_rate(text)); }},
+      {"W", "s", [&](const std::string& text) { return why(parse_power(text)); }},
+      {"MHz", "W", [&](const std::string& text) { return why(parse_frequency(text)); }},
+      {"ms", "Hz", [&](const std::string& text) { return why(parse_duration(text)); }},
+      {"FLOP/B", "B", [&](const std::string& text) { return why(parse_intensity(text)); }, true},
+  };
+  for (const Reader& reader : readers) {
+    INFO(reader.unit);
+    CHECK(reader.read("5 " + reader.unit) == "accepted");
+    CHECK(reader.read("+5\t" + reader.unit + "\r\n") == "accepted");
+    CHECK(reader.read("-0 " + reader.unit) == "accepted");
+    CHECK(reader.read("") == "a number is missing");
+    CHECK(reader.read(" \t\r\n") == "a number is missing");
+    CHECK(reader.read(reader.unit) == "'" + reader.unit + "' is not a number");
+    CHECK_THAT(reader.read("-5 " + reader.unit), ContainsSubstring("is negative"));
+    CHECK_THAT(reader.read("5e " + reader.unit), ContainsSubstring("has an unknown unit 'e " + reader.unit));
+    CHECK_THAT(reader.read("5e+ " + reader.unit), ContainsSubstring("has an unknown unit 'e+ " + reader.unit));
+    CHECK_THAT(reader.read("5 " + reader.other), ContainsSubstring(" is needed"));
+    CHECK_THAT(reader.read("1e400 " + reader.unit), ContainsSubstring("is too large"));
+    CHECK_THAT(reader.read("5"), ContainsSubstring(reader.bare ? "accepted" : "has no unit"));
+  }
+  for (const char* text : {"5k", "5K", "5M", "5m", "5B", "5b", "5T", "5t"}) CHECK(parse_count(text));
+  CHECK_THAT(parse_fraction("-5%").message, ContainsSubstring("is negative"));
+  CHECK(*parse_fraction("-0") == 0);
 }
 
 TEST_CASE("quantity: a very long number costs no more than its length") {

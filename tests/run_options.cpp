@@ -127,6 +127,7 @@ TEST_CASE("run options: wrong values are refused and named") {
       {{"dropout", "-0.1"}, "is negative"},
       {{"price", "-3"}, "is negative"},
       {{"price", "free"}, "dollars per device-hour"},
+      {{"price", "1e10"}, "is too large"},
       {{"mode", "trian"}, "is not one of train and infer\nhint: did you mean train?"},
       {{"attention", "flsh"}, "did you mean flash?"},
       {{"recompute", "all"}, "is not one of none, selective and full"},

@@ -68,4 +68,47 @@ TEST_CASE("a model that is only a size") {
   CHECK_THAT(refused_by_size("parameters: 7B\nactive_parameters: 8B\n"),
              ContainsSubstring("active_parameters: more active parameters than there are in all"));
   CHECK_THAT(refused_by_size("hidden_size: 8\n"), ContainsSubstring("missing: the model's family"));
+  ModelSource size;
+  size.parameters = 1'000'000;
+  const auto refused_of_size = [&](const GivenOption& option) {
+    return refusal([&] { resolve(test::options_of({option}), size, nullptr); });
+  };
+  CHECK(refused_of_size({"mfu", "40%"}) == "accepted");
+  CHECK_THAT(refused_of_size({"mtp", ""}), ContainsSubstring("--mtp needs the model's layers; only its size is known"));
+  for (const auto& [name, value] :
+       {std::pair{"lora", "r=8"}, std::pair{"dora", "r=8"}, std::pair{"qlora", "r=8"}, std::pair{"freeze", "head"}})
+    CHECK_THAT(refused_of_size({name, value}),
+               ContainsSubstring("--" + std::string(name) + " needs the model's tensors; only its size is known"));
+}
+
+TEST_CASE("sequences that the options contradict, or positions end before") {
+  CHECK(refused({{"seq", "1024"}, {"lengths", "512,512"}}) == "accepted");
+  CHECK_THAT(refused({{"seq", "1024"}, {"lengths", "512,500"}}),
+             ContainsSubstring("--lengths add up to 1012, not to the sequence length 1024"));
+  CHECK_THAT(refused({{"seq", "1025"}}), ContainsSubstring("end at 1024") && ContainsSubstring("at most --seq 1024"));
+  CHECK(refused({{"seq", "2048"}, {"lengths", "1024,1024"}}) == "accepted");  // positions begin anew
+}
+
+TEST_CASE("a precision the device has no peak for, and what it has") {
+  const auto on = [](const char* id, const std::vector<GivenOption>& options) {
+    const Device device = built_in_device(id);
+    return resolve(test::options_of(options), test::built_in_model("gpt2"), &device).run.precision;
+  };
+  CHECK(on("h100-sxm", {}) == "amp-bf16");
+  CHECK(on("t4", {}) == "amp-fp16");
+  CHECK(on("h100-sxm", {{"mode", "infer"}}) == "bf16");
+  CHECK(on("t4", {{"mode", "infer"}}) == "fp16-master");
+  CHECK(on("h100-sxm", {{"implementation", "megatron"}}) == "bf16-master-fp32-grads");
+  CHECK_THAT(refusal([&] { on("t4", {{"precision", "bf16"}}); }),
+             ContainsSubstring("states no bf16 peak") && ContainsSubstring("--precision amp-fp16 or --precision fp32"));
+  Device bare;
+  bare.name = "bare";
+  const auto of_bare = [&](const char* peak, const std::vector<GivenOption>& options) {
+    bare.peak = {{peak, FlopsPerSecond(1e12)}};
+    return resolve(test::options_of(options), test::built_in_model("gpt2"), &bare).run.precision;
+  };
+  CHECK(of_bare("fp32", {}) == "fp32");
+  CHECK(of_bare("fp32", {{"mode", "infer"}}) == "fp32");
+  CHECK_THAT(refusal([&] { of_bare("int8", {{"precision", "fp32"}}); }),
+             ContainsSubstring("its profile states no peak that a recipe here computes with"));
 }

@@ -207,6 +207,7 @@ Count largest_fitting(const std::function<Bytes(Count)>& bytes, Bytes limit, Cou
   Count fits = 0, too_many = most + 1;
   double at_fits = 0, slope = 0;
   for (Count n = 1; fits + 1 < too_many;) {
+    const Count before = too_many - fits;
     const Bytes here = bytes(n);
     if (here <= limit) {
       if (fits > 0) slope = (here.as_double() - at_fits) / static_cast<double>(n - fits);
@@ -219,7 +220,11 @@ Count largest_fitting(const std::function<Bytes(Count)>& bytes, Bytes limit, Cou
     if (fits == 0) return 0;
     // Where a straight line through the last two points meets the limit; at first, twice as many.
     Count next = 2 * fits;
-    if (slope > 0) next = fits + static_cast<Count>((limit.as_double() - at_fits) / slope);
+    constexpr double far = 1e15;  // a Count, whatever the slope
+    if (slope > 0) next = fits + static_cast<Count>(std::min((limit.as_double() - at_fits) / slope, far));
+    // Where the curve is a cliff, its steps are tiny: halve what is left.
+    const Count left = too_many - fits;
+    if (left > before - before / 8 && too_many <= most) next = fits + left / 2;
     n = std::clamp(next, fits + 1, std::max(fits + 1, too_many - 1));
   }
   return fits;

@@ -96,6 +96,8 @@ Problem take_price(std::optional<double>& target, const std::string& text) {
   Parsed<double> parsed = parse_number(!text.empty() && text.front() == '$' ? text.substr(1) : text);
   if (!parsed) return {std::move(parsed.message), "dollars per device-hour, for instance 3.99"};
   if (*parsed < 0) return {in_quotes(text) + " is negative", {}};
+  constexpr double most_dollars = 1e9;  // no device costs that an hour
+  if (*parsed > most_dollars) return {in_quotes(text) + " is too large", "dollars per device-hour"};
   target = *parsed;
   return {};
 }

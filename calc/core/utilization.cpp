@@ -16,8 +16,9 @@ namespace llmcalc {
 namespace {
 
 constexpr double seconds_per_day = 86400;
-constexpr double training_flops = 6, forward_flops = 2;  // a parameter and token
-constexpr double notable = 0.005;                        // a relative difference that is worth a line
+constexpr double training_flops = 6, forward_flops = 2;   // a parameter and token
+constexpr double most_devices = 1e9, most_tokens = 1e30;  // that anybody could mean
+constexpr double notable = 0.005;                         // a relative difference that is worth a line
 
 // Everything that is known about the job, in FLOPs of one token.
 struct Work {
@@ -96,16 +97,18 @@ std::optional<FlopsPerSecond> sparse_peak(const UtilizationReport& report, const
 // Above 100 %: which single mistake would explain it. `rate` is the MFU, or the HFU where that alone is too high.
 [[noreturn]] void refuse(const UtilizationReport& report, const Device& device, const std::string& what, double rate) {
   std::vector<std::string> causes;
-  const Count enough = static_cast<Count>(std::ceil(rate * static_cast<double>(report.run.gpus)));
-  causes.push_back("tokens per second are of all devices together: with --gpus " + std::to_string(enough) + " it is " +
-                   format_percent(rate * static_cast<double>(report.run.gpus) / static_cast<double>(enough)));
+  const double devices = static_cast<double>(report.run.gpus), enough = std::ceil(rate * devices);
+  if (enough <= most_devices)
+    causes.push_back("tokens per second are of all devices together: with --gpus " + format_fixed(enough, 0) +
+                     " it is " + format_percent(rate * devices / enough));
   for (const auto& [key, peak] : device.peak) {
     const double other = rate * (report.peak / peak);
     if (peak > report.peak * (1 + notable) && other <= 1 &&
         (key == "bf16" || key == "fp16" || key == "fp8" || key == "tf32"))
       causes.push_back("under the " + key + " peak it is " + format_percent(other) + ": see --precision");
   }
-  causes.push_back("or the step holds fewer tokens than --batch, --seq and --accumulate say, or the device is another");
+  causes.push_back(std::string(causes.empty() ? "" : "or ") +
+                   "the step holds fewer tokens than --batch, --seq and --accumulate say, or the device is another");
   std::string hint;
   for (const std::string& cause : causes) hint += (hint.empty() ? "" : "; ") + cause;
   throw Error(Exit::bad_input, what + " of " + format_percent(rate) + " is more than " + device.name + " can do", hint);
@@ -221,6 +224,7 @@ PlanReport tokens_for_budget(const ModelSource& model, const Device& device, con
   plan.dollars = dollars;
   const double seconds = dollars / (*price * static_cast<double>(plan.job.run.gpus)) * 3600;
   plan.tokens = seconds * plan.tokens_per_second;
+  if (!(plan.tokens < most_tokens)) throw Error(Exit::bad_input, "--budget: that buys more tokens than can be counted");
   plan.days = seconds / seconds_per_day;
   return plan;
 }
@@ -240,7 +244,9 @@ PlanReport devices_for_deadline(const ModelSource& model, const Device& device, 
       throw Error(Exit::bad_input, "--deadline: one step takes " + format_time(*alone.time->step) + ", more than that");
     plan.devices = ceil_div(*options.tokens, checked::multiply(tokens_in_step(alone.run), steps));
   } else {
-    plan.devices = std::max<Count>(1, static_cast<Count>(std::ceil(alone.time->training->value() / seconds)));
+    const double devices = std::ceil(alone.time->training->value() / seconds);
+    if (!(devices <= most_devices)) throw Error(Exit::bad_input, "--deadline: no number of devices meets that");
+    plan.devices = std::max<Count>(1, static_cast<Count>(devices));
   }
   run.gpus = plan.devices;
   plan.job = planned(model, device, run);

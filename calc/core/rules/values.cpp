@@ -224,7 +224,7 @@ std::string long_text(SymbolKind kind, Dimension unit, const Number& value) {
   std::string brief = short_text(kind, unit, value);
   const double real = value.as_double();
   if (unit == dim::byte) {
-    if (real >= static_cast<double>(std::numeric_limits<Count>::max())) return brief;
+    if (std::fabs(real) >= static_cast<double>(std::numeric_limits<Count>::max())) return brief;
     const Bytes bytes(static_cast<Count>(std::llround(real)));
     constexpr Count one_kilobyte = 1000;
     if (bytes.value() < one_kilobyte) return to_text(value) + " B";
