@@ -2,6 +2,8 @@
 #include "core/adapters.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/estimates.hpp"
+#include "tests/support/jobs.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/table.hpp"
 
 using namespace llmcalc;
@@ -101,6 +103,36 @@ TEST_CASE("a frozen linear keeps no input", "[memory]") {
   // Nothing below the embedding asks for a gradient when that is frozen too: layers keep nothing.
   const Report head_only = llama({{"precision", "bf16"}, {"freeze", "layers,embedding"}});
   CHECK(*head_only.memory.saved_for_backward < *frozen.memory.saved_for_backward);
+}
+
+TEST_CASE("adapters: what a specification gets wrong is said, with the option it stood in", "[memory]") {
+  const auto refused = [](const std::string& option, const std::string& text) {
+    return refusal([&] { llama({{option, text}}); });
+  };
+  CHECK(refused("lora", "rank=8,targets=q_proj,k,dropout=0") == "accepted");
+  struct Row {
+    const char *option, *text, *why;
+  };
+  const Row rows[] = {
+      {"lora", "r=0", "--lora: the rank must be a whole number of at least 1"},
+      {"lora", "r=1.5", "--lora: the rank must be a whole number of at least 1"},
+      {"lora", "rank=", "--lora: the rank must be a whole number of at least 1"},
+      {"lora", "r=8,16", "--lora: the rank must be a whole number of at least 1"},
+      {"lora", "r=8,dropout=x", "--lora: dropout must be at least 0 and below 1"},
+      {"lora", "r=8,dropout=-0.1", "--lora: dropout must be at least 0 and below 1"},
+      {"dora", "r=8,targets=q_proj,kk", "--dora: no linear of this model is called 'kk'\nhint: it has q_proj, k_proj"},
+      {"qlora", "r=8,targets=lm_head", "--qlora: no linear of this model is called 'lm_head'"},
+      {"qlora", "8", "--qlora: known are r, targets, dropout and dora, not '8'"},
+      {"freeze", "positions", "--freeze: no parameter of this model is called 'positions'"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.option << " " << row.text);
+    CHECK_THAT(refused(row.option, row.text), Catch::Matchers::ContainsSubstring(row.why));
+  }
+  // Router and experts: the one is no linear of LoRA, the others have no name of their own; each name is told once.
+  const std::string mixtral =
+      refusal([] { estimated(built_in_model("mixtral-8x7b"), {{"lora", "r=8,targets=gate"}}); });
+  CHECK_THAT(mixtral, Catch::Matchers::ContainsSubstring("hint: it has q_proj, k_proj, v_proj and o_proj"));
 }
 
 TEST_CASE("adapters that make no sense are refused", "[memory]") {

@@ -73,3 +73,16 @@ TEST_CASE("a pass over a prompt needs what MemTracker sees of transformers' forw
     CHECK(without_cache == Approx(static_cast<double>(peak)).epsilon(0.0002));
   }
 }
+
+TEST_CASE("adapters that are not merged cost weights and products of their own", "[memory]") {
+  const auto infers = [](std::vector<GivenOption> options) {
+    options.insert(options.end(), {{"mode", "infer"}, {"seq", "64"}, {"batch", "2"}});
+    return estimated(model_from_json(llama), options);
+  };
+  const Report plain = infers({}), lora = infers({{"lora", "r=16"}}), packed = infers({{"qlora", "r=16"}});
+  const Count adapters = 41943040;  // r (in + out) of 32 layers' seven linears
+  CHECK(lora.memory.parameters == plain.memory.parameters + Bytes(2 * adapters));
+  CHECK((lora.flops->forward - plain.flops->forward).value() == 2 * adapters * 2 * 64);
+  CHECK(packed.flops->forward == lora.flops->forward);
+  CHECK(packed.memory.peak < plain.memory.peak);
+}

@@ -2,6 +2,7 @@
 // and einops take and refuse is in their tables; here are the words.
 #include "core/diagnostics.hpp"
 #include "core/einsum/equation.hpp"
+#include "core/einsum/matmul.hpp"
 #include "core/einsum/rearrangement.hpp"
 #include "core/tensor_expression/expression.hpp"
 #include "tests/catch.hpp"
@@ -69,4 +70,12 @@ TEST_CASE("refusals of equations") {
   CHECK_THAT(equation("ij->ji", {{2, 3}, {3, 4}}), ContainsSubstring("has 1 operand, but 2 shapes are given"));
   CHECK_THAT(equation(std::string(1001, 'i'), {}), ContainsSubstring("at most 1000 characters"));
   CHECK_THAT(equation("i" + std::string(32, ','), {}), ContainsSubstring("at most 32 operands"));
+  constexpr Count large = Count{1} << 31;
+  CHECK_THAT(equation("i,j,k->ijk", {{large}, {large}, {large}}), ContainsSubstring("more than 2^62 elements"));
+  CHECK_THAT(equation("a,b,c,d,e,f,g,h,i->abcdefghi", std::vector<Dims>(9, Dims{1})),
+             ContainsSubstring("the result has more than 8 axes"));
+  CHECK_THAT(refusal([] { einsum::linear(0, 4, {4}); }), ContainsSubstring("at least 1 input and 1 output feature"));
+  CHECK_THAT(refusal([] { einsum::linear(4, 0, {4}); }), ContainsSubstring("at least 1 input and 1 output feature"));
+  CHECK_THAT(refusal([] { einsum::linear(4, 4, {}); }), ContainsSubstring("not the scalar ()"));
+  CHECK_THAT(refusal([] { einsum::matmul({}, {4}); }), ContainsSubstring("not the scalar ()"));
 }

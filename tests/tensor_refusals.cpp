@@ -16,7 +16,9 @@ std::string refusal(const std::string& shape, const std::string& chain) {
 }
 
 struct Row {
-  const char *shape, *chain, *why;
+  const char* shape;
+  std::string chain;
+  const char* why;
 };
 
 void check(const std::vector<Row>& rows) {
@@ -104,6 +106,18 @@ TEST_CASE("refusals of lengths and places") {
   });
 }
 
+TEST_CASE("refusals of what has too many elements to be counted") {
+  constexpr const char* half = "2305843009213693952";  // 2^61
+  check({
+      {half, "x.repeat(3)", "the result has more than 2^62 elements"},
+      {half, "x.repeat(2, 2)", "64 bits"},
+      {half, "x.tile(2, 2)", "64 bits"},
+      {half, "x.repeat_interleave(3, 0)", "the result has more than 2^62 elements"},
+      {half, "x.repeat_interleave(3)", "the result has more than 2^62 elements"},
+      {half, "x.expand(4, -1)", "2^62 elements"},
+  });
+}
+
 TEST_CASE("refusals of an index") {
   check({
       {"4", "x[]", "expected an index"},
@@ -117,6 +131,12 @@ TEST_CASE("refusals of an index") {
       {"4", "x[0 1]", "expected a comma or the closing bracket of the index"},
       {"4", "x[y]", "'y' is none"},
       {"4", "x[,]", "expected a number, start:stop:step"},
+      // A second ellipsis skips as many axes once more, in PyTorch too.
+      {"4,4", "x[..., ..., 0]", "there are more indices than axes"},
+      {"4", "x[..., ..., None]", "there is no place for a new axis"},
+      {"1,1,1,1,1,1,1,1", "x[None]", "a tensor has at most 8 axes here"},
+      {"6", "x.split(2)[3]", "gives 3 tensors only"},
+      {"6", "x.split(2)[-4]", "gives 3 tensors only"},
   });
 }
 
@@ -131,6 +151,20 @@ TEST_CASE("refusals of a call") {
       {"2,3", "x.permute((0, None))", "dims has to be whole numbers"},
       {"2,3", "x.permute(True)", "dims has to be whole numbers"},
       {"2,3", "x.t(1)", "it takes none"},
+      {"2,3", "x.t(a=1)", "there is no parameter 'a'\nhint: it takes no arguments"},
+      {"2,3", "x.transpose(dim0=0, dim2=1)", "there is no parameter 'dim2'\nhint: it takes dim0 and dim1"},
+      {"2,3", "x.transpose(0)", "needs dim1\nhint: it takes dim0 and dim1"},
+      {"2,3", "x.transpose(None, 1)", "dim0 has to be a whole number"},
+      {"2,3", "x.select((True,), 0)", "dim has to be a whole number"},
+      {"2,3", "x.select((0, 1), 0)", "dim has to be a whole number"},
+      {"2,3", "x.permute((0, 1), 0)", "'dims' is given twice"},
+      {"2,3", "x.to(True)", "devices are not"},
+      {"2,3", "x.to(cuda)", "devices are not\nhint: `llmcalc dtype` lists the formats"},
+      {"2,3", "x.to(torch.bfloat16, 4)", "devices are not"},
+      {"2,3", "torch.t(dim=x)", "a function of torch takes x first"},
+      {"2,3", "torch.t(5)", "a function of torch takes x first"},
+      {"2,3", "x.view(99999999999999999999)", "64 bits"},
+      {"2,3", "x.view('" + std::string(300, 'a') + "', 1)", "aaa..."},
       {"2,3", "x.view(2 3)", "expected a comma or the closing bracket"},
       {"2,3", "x.view((2 3))", "expected a comma or the closing bracket"},
       {"2,3", "x.view(2.0, 3)", "expected a whole number"},
@@ -161,5 +195,9 @@ TEST_CASE("refusals of a shape") {
       {"2,-3", "x", "shape '2,-3'"},
       {"2,a", "x", "shape '2,a'"},
       {"2,,3", "x", "shape '2,,3'"},
+      {"2,3,,", "x", "shape '2,3,,'"},
+      {"1,1,1,1,1,1,1,1,1", "x", "has more than 8 axes, the most that are handled here"},
+      {"4611686018427387904,2", "x", "has more than 2^62 elements"},
+      {"4611686018427387904,4611686018427387904", "x", "has more than 2^62 elements"},
   });
 }

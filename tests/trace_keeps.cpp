@@ -48,6 +48,22 @@ TEST_CASE("operations that keep nothing") {
   CHECK(f.t.kept().empty());
 }
 
+TEST_CASE("activations keep as many tensors as those of transformers") {
+  // Tensors of the input's size that autograd keeps of ACT2FN[name](x + 1) (torch 2.15, transformers 5.24).
+  const std::pair<const char*, Count> rows[] = {
+      {"silu", 1},      {"swish", 1}, {"gelu", 1},  {"gelu_pytorch_tanh", 1}, {"gelu_new", 4},
+      {"gelu_fast", 7}, {"relu", 1},  {"relu2", 1}, {"quick_gelu", 2},        {"tanh", 1},
+      {"sigmoid", 1},   {"mish", 1},  {"linear", 0}};
+  for (const DType dtype : {DType::float32, DType::bfloat16})
+    for (const auto& [name, tensors] : rows) {
+      INFO(name);
+      Fixture f(dtype);
+      const Tensor y = activate(f.t, f.x, activation_named(name));
+      CHECK(y.shape() == f.x.shape());
+      CHECK(kept_bytes(f.t) == tensors * 4 * 8 * size_of(dtype).value());
+    }
+}
+
 TEST_CASE("operations that keep their input") {
   const auto mish = [](Trace& t, const Tensor& x) { return activate(t, x, Activation::mish); };
   for (Tensor (*op)(Trace&, const Tensor&) : {silu, gelu, +mish}) {

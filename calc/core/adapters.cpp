@@ -63,12 +63,14 @@ bool is_target(const LoraOptions& lora, const Parameter& p) {
 void check_targets(const Parameters& parameters, const LoraOptions& lora) {
   std::vector<std::string> known;
   for (const Parameter& p : parameters.all())
-    if (is_linear(p)) known.push_back(last_name(module_of(p)));
+    if (const std::string name = is_linear(p) ? last_name(module_of(p)) : "";
+        !name.empty() && std::find(known.begin(), known.end(), name) == known.end())
+      known.push_back(name);
   for (const std::string& target : lora.targets) {
     const bool found = std::any_of(parameters.all().begin(), parameters.all().end(),
                                    [&](const Parameter& p) { return is_linear(p) && names(target, module_of(p)); });
     if (!found)
-      throw Error(Exit::bad_input, "--lora: no linear of this model is called " + in_quotes(target),
+      throw Error(Exit::bad_input, "--" + lora.option + ": no linear of this model is called " + in_quotes(target),
                   "it has " + join(known));
   }
 }
@@ -94,6 +96,7 @@ bool belongs_to(const std::string& part, const Parameter& p) {
 
 LoraOptions read_lora(const std::string& option, const std::string& text) {
   LoraOptions lora;
+  lora.option = option;
   std::string key;
   for (const std::string& piece : pieces_of(text, ',')) {
     const std::size_t equals = piece.find('=');

@@ -22,6 +22,7 @@ struct LoraOptions {
   double dropout = 0;
   std::vector<std::string> targets;  // names of linears; empty: all of the layers
   bool dora = false;
+  std::string option = "lora";  // that asked for them, for messages
 };
 
 // "r=16,targets=q,v,dropout=0.05"; a bare "dora" asks for DoRA. Throws Error(bad_input), naming `option`.

@@ -52,15 +52,15 @@ Bytes kv_per_token(const ModelInfo& info, Count bits) { return kv_cache(info, 1,
 
 namespace {
 
-// Forward, with weights and caches on the books; `trains`: whether weights ask for gradients, as they do in PyTorch
-// unless told otherwise, which makes autocast keep its copies of them.
-TracedStep trace_forward(const Model& model, const StepPlan& plan, bool trains, Bytes cache, Bytes kept) {
+// Forward, with weights and caches on the books. Weights ask for gradients, as they do in PyTorch unless told
+// otherwise, which makes autocast keep its copies of them.
+TracedStep trace_forward(const Model& model, const StepPlan& plan, Bytes cache, Bytes kept) {
   TraceSettings settings;
   settings.autocast = plan.precision->autocast;
   settings.fused_kernels = plan.job.implementation != Implementation::transformers;
   std::vector<LeafSpec> leaves;
   for (const Parameter& p : parameters_of(model, plan).all())
-    leaves.push_back({p.shape, weight_dtype(p, *plan.precision), trains});
+    leaves.push_back({p.shape, weight_dtype(p, *plan.precision), true});
   TracedStep step{Trace(settings, std::move(leaves)), state_sizes(model, plan), {}};
   Trace& t = step.trace;
   if (plan.adapted) t.adapters = plan.adapted->adapters;
@@ -93,7 +93,7 @@ Bytes all_sequence_states(const Model& model, const StepPlan& plan) {
 Peak prefill_peak(const Model& model, const StepPlan& given, Count bits) {
   StepPlan plan = without_training(given);
   plan.job.prefill = true;
-  const TracedStep step = trace_forward(model, plan, true, caches(model, plan, bits), all_sequence_states(model, plan));
+  const TracedStep step = trace_forward(model, plan, caches(model, plan, bits), all_sequence_states(model, plan));
   return step.trace.ledger.peak(Phase::forward);
 }
 
@@ -123,7 +123,7 @@ MemoryReport inference_memory(const Model& model, const StepPlan& plan, Count bi
 }
 
 TracedStep trace_inference(const Model& model, const StepPlan& plan) {
-  TracedStep step = trace_forward(model, without_training(plan), false, {}, {});
+  TracedStep step = trace_forward(model, without_training(plan), {}, {});
   // The loss is no part of inference.
   std::vector<Launch>& tape = step.trace.tape();
   tape.erase(std::remove_if(tape.begin(), tape.end(), [](const Launch& l) { return l.phase == Phase::loss; }),

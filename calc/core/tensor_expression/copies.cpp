@@ -69,10 +69,9 @@ Result tile_op(const Current& x, const Bound& in) {
 Result repeat_interleave_op(const Current& x, const Bound& in) {
   const Count times = in.integer(0);
   if (times < 0) in.fail("elements cannot be repeated " + std::to_string(times) + " times");
-  if (!in.has(1)) return copy_of(x, {checked::multiply(elements(x.shape()), times)});
-  if (x.rank() == 0) in.fail("a scalar has no axis");
-  Dims shape = x.shape();
-  const int axis = in.axis(1);
+  if (in.has(1) && x.rank() == 0) in.fail("a scalar has no axis");
+  Dims shape = in.has(1) ? x.shape() : Dims{elements(x.shape())};
+  const int axis = in.has(1) ? in.axis(1) : 0;
   shape[axis] = checked::multiply(shape[axis], times);
   if (elements(shape) > max_elements) in.fail("the result has more than 2^62 elements");
   return copy_of(x, shape);
