@@ -31,7 +31,7 @@ std::string start_of(const std::string& path) {
 }
 
 const char* const device_without_bandwidth =
-    "schema: llmcalc.device/1\nname: Slow\nmemory: {capacity: 80 GB, bandwidth: 0 GB/s}\npeak: {bf16: 100 TFLOP/s}\n"
+    "schema: llmcalc.device/1\nname: Slow\nmemory: {capacity: 80 GB}\npeak: {bf16: 100 TFLOP/s}\n"
     "sources: {peak: invented, memory: invented}\n";
 
 bool has_gnuplot() { return std::system("gnuplot --version > /dev/null 2>&1") == 0; }
@@ -94,6 +94,15 @@ TEST_CASE("plots") {
     CHECK(start_of(png) == "\x89PNG\r\n\x1a\n");
     CHECK_THAT(run_program({"roofline", "h100-sxm", "--plot", "-"}).out, ContainsSubstring("FLOP per byte moved"));
     refuses({"roofline", "h100-sxm", "--plot", folder.path("no/such/r.svg")}, 3, "cannot be written");
+    // A name out of a file is no command: gnuplot would run what stands between backquotes.
+    const std::string ran = folder.path("ran");
+    const std::string named =
+        folder.write("named.yaml",
+                     "schema: llmcalc.device/1\nname: \"Card `touch " + ran +
+                         "`\"\nmemory: {capacity: 80 GB}\npeak: {bf16: 100 TFLOP/s}\nsources: {peak: invented, memory: "
+                         "invented}\n");
+    CHECK_THAT(run_program({"roofline", named, "--plot", "-"}).out, ContainsSubstring("Roofline of Card 'touch"));
+    CHECK(!exists(ran));
   }
   refuses({"roofline", "h100-sxm", "--plot", "r.gif"}, 2, ".svg, .png");
   refuses({"roofline", "h100-sxm", "--plot", "-", "--format", "json"}, 2, "beside text");
@@ -121,7 +130,8 @@ TEST_CASE("what is refused") {
   refuses({"roofline", "one-billion", "h100-sxm"}, 3, "no operations");
   refuses({"roofline", "gpt2", "v100-sxm-16gb", "--precision", "bf16"}, 3, "amp-fp16");
   refuses({"compare", "gpt2", "h100-sxm", "v100-sxm-16gb", "--precision", "amp-bf16"}, 3, "no bf16");
-  refuses({"roofline", "gpt2", folder.write("slow.yaml", device_without_bandwidth)}, 3, "bandwidth");
+  refuses({"roofline", "gpt2", folder.write("slow.yaml", device_without_bandwidth)}, 3,
+          "Slow states no memory bandwidth");
   refuses({"compare", "gpt2"}, 2, "DEVICE");
   refuses({"compare", "gpt2", "nope", "never"}, 3, "never");
   refuses({"mfu", "gpt2", "h100-sxm"}, 2, "--tokens-per-second");

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/quantity.hpp"
+#include "report/layout.hpp"
 
 namespace llmcalc::report {
 
@@ -44,7 +45,7 @@ std::vector<Kind> kinds(const RooflineReport& report, double& without_arithmetic
   without_arithmetic = 0;
   if (!report.step) return all;
   for (const RooflineOperation& o : report.step->operations) {
-    if (o.flops == Flops(0) || o.bytes == Bytes(0)) {
+    if (o.flops == Flops(0)) {
       without_arithmetic += o.expected / report.step->expected;
       continue;
     }
@@ -89,11 +90,12 @@ std::vector<Roof> roofs(const RooflineReport& report) {
 
 std::string number(double value) { return format_scientific(value, 6); }
 
+// Names come out of files. Between double quotes gnuplot reads backslashes, and runs what stands between backquotes.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     if (c == '"' || c == '\\') out += '\\';
-    out += c == '\n' ? ' ' : c;
+    out += c == '`' ? '\'' : c;
   }
   return out + "\"";
 }

@@ -44,7 +44,7 @@ std::string short_label(const RooflineOperation& o) {
   return label + (label.empty() ? "" : " ") + std::string(name_of(o.op));
 }
 
-std::string in_units(double value, double unit) { return value > 0 ? format_significant(value / unit, 3) : "-"; }
+std::string in_units(double value, double unit) { return format_significant(value / unit, 3); }
 
 // What only an operation with FLOPs has; CSV and JSON leave it out for the others.
 template <class T>
@@ -167,7 +167,7 @@ Table ceilings_table(const RooflineReport& report) {
       continue;
     }
     std::vector<Cell> row{ceiling.name, exact(format_rate(*ceiling.compute), *ceiling.compute)};
-    if (report.bandwidth && *report.bandwidth > BytesPerSecond(0)) {
+    if (report.bandwidth) {
       const FlopsPerByte ridge = *ceiling.compute / *report.bandwidth;
       row.push_back(exact(format_intensity(ridge), ridge));
     }
@@ -252,13 +252,15 @@ void explain_point(const RooflineQuestion& q, Page& page) {
 
 void explain_roofline(const RooflineReport& report, Page& page) {
   page.heading("Explained");
-  if (report.bandwidth && *report.bandwidth > BytesPerSecond(0)) {
+  if (report.bandwidth) {
     for (const Ceiling& ceiling : report.ceilings) {
       if (!ceiling.compute || (report.step && ceiling.dtype != report.peak_key)) continue;
       add_formula(page, "ridge of the " + ceiling.name, "ridge",
                   {{"peak", ceiling.compute->value()}, {"bandwidth", report.bandwidth->value()}});
       break;  // the others come about in the same way
     }
+  } else {
+    page.line("no ridge: the device states no memory bandwidth");
   }
   if (!report.step) return;
   const auto& operations = report.step->operations;
