@@ -101,7 +101,8 @@ void add_scope(Report& report, const Resolved& resolved, const ModelSource& sour
   if (report.size_only)
     scope.push_back("only the size is known: no activations, no attention FLOPs, no peak; rules of thumb only");
   if (resolved.kv_bits) {
-    scope.push_back(
+    scope.insert(
+        scope.begin(),
         "inference: weights, the cache of keys and values, and what one pass over the prompt needs at once; FLOPs are "
         "of one forward pass over all tokens; no time");
     if (source.model && !report.memory.kv_cache && !report.memory.sequence_states)
@@ -191,7 +192,7 @@ Report estimate(const ModelSource& source, const Device* device, const RunOption
     } else {
       add_size_only_memory(report, resolved.plan);
       if (device) judge_size_only(report, *device);
-      if (device) add_time(report, resolved, *device, nullptr, nullptr);
+      if (device && !resolved.kv_bits) add_time(report, resolved, *device, nullptr, nullptr);
     }
   } catch (const Overflow& overflow) {
     throw Error(Exit::bad_input, std::string("the job is too large to count exactly: ") + overflow.what(),

@@ -85,6 +85,7 @@ struct FitReport {
   std::string note;  // what no change of these helps against
 };
 
+// Of a training step on a device whose peak is known. A step's length comes with FLOPs.
 struct TimeReport {
   std::string basis;                              // mfu | roofline | measured
   std::optional<Seconds> step, lower_bound_step;  // absent for a model known only by its size
@@ -143,7 +144,7 @@ struct Report {
   std::optional<CostReport> cost;
   std::optional<InputReport> input;
   std::optional<CheckpointReport> checkpoint;
-  std::vector<std::string> scope;
+  std::vector<std::string> scope;  // what the numbers leave out; first of all, if there is no time, why
 };
 
 }  // namespace llmcalc

@@ -40,6 +40,9 @@ void time_from_mfu(TimeReport& time, const Report& report, double rate) {
   time.tokens_per_second = tokens / time.training->value();
 }
 
+// First of what is said: who shows one line shows this one.
+void no_time(Report& report, const std::string& why) { report.scope.insert(report.scope.begin(), "no time: " + why); }
+
 }  // namespace
 
 Count tokens_in_step(const ResolvedRun& run) {
@@ -62,7 +65,7 @@ void refuse_mfu(const std::string& what, double mfu) {
 void add_time(Report& report, const Resolved& resolved, const Device& device, const Model* model,
               const TracedStep* step) {
   if (report.device->peak == FlopsPerSecond(0)) {
-    report.scope.push_back("no time: " + device.name + " states no " + report.device->peak_key + " peak");
+    no_time(report, device.name + " states no " + report.device->peak_key + " peak");
     return;
   }
   const ResolvedRun& run = resolved.run;
@@ -89,7 +92,7 @@ void add_time(Report& report, const Resolved& resolved, const Device& device, co
     time.mfu = share_of_peak(report.flops->model, *time.step, report);
     if (time.mfu > 1) refuse_mfu("--attention-flops " + run.attention_flops, time.mfu);
   } else {
-    report.scope.push_back("no time: " + (step ? rates.why_not : "give --mfu, since only the model's size is known"));
+    no_time(report, step ? rates.why_not : "give --mfu, since only the model's size is known");
     return;
   }
   if (time.step) {

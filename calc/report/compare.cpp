@@ -16,10 +16,7 @@ double merit(const Compared& row, const std::string& by) {
   if (by == "mfu") return row.report.time ? row.report.time->mfu : 0;
   if (by == "tokens-per-dollar") return row.tokens_per_dollar().value_or(0);
   if (by == "tokens-per-joule") return row.tokens_per_joule().value_or(0);
-  if (by == "step") {
-    const bool known = row.report.time && row.report.time->step && *row.report.time->step > Seconds(0);
-    return known ? 1 / row.report.time->step->value() : 0;
-  }
+  if (by == "step") return row.report.time && row.report.time->step ? 1 / row.report.time->step->value() : 0;
   return row.tokens_per_second();
 }
 
@@ -92,8 +89,9 @@ Page compare_page(const std::vector<Compared>& rows) {
   Page page;
   if (rows.empty()) return page;
   const ResolvedRun& run = rows.front().report.run;
-  page.title(rows.front().report.model.name + ": one step of " + format_count(run.batch) + " x " +
-             format_count(run.seq) + " tokens" + (run.accumulate > 1 ? " x " + format_count(run.accumulate) : "") +
+  page.title(rows.front().report.model.name + (run.mode == "infer" ? ": inference of " : ": one step of ") +
+             format_count(run.batch) + " x " + format_count(run.seq) + " tokens" +
+             (run.accumulate > 1 ? " x " + format_count(run.accumulate) : "") +
              (run.gpus > 1 ? " on " + format_count(run.gpus) + " devices each" : ""));
   page.table(compare_table(rows));
   std::string prices;
@@ -103,8 +101,7 @@ Page compare_page(const std::vector<Compared>& rows) {
                 (row.device->price_as_of.empty() ? "" : " (" + row.device->price_as_of + ")");
   if (!prices.empty()) page.line("Per device-hour: " + prices + ".", Tone::faint, 2);
   for (const Compared& row : rows)
-    if (!row.report.time && !row.report.scope.empty())
-      page.line(row.device->name + ": " + row.report.scope.front(), Tone::warning, 2);
+    if (!row.report.time) page.line(row.device->name + ": " + row.report.scope.front(), Tone::warning, 2);
   page.line("Joules at the board's power limit. Where a job does not fit, the time is what it would take if it did.",
             Tone::faint, 2);
   return page;
