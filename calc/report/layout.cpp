@@ -38,10 +38,10 @@ constexpr char32_t kDelete = 0x7F, kFirstC1 = 0x80, kLastC1 = 0x9F;
 
 bool is_control(char32_t code) { return code < U' ' || code == kDelete || (code >= kFirstC1 && code <= kLastC1); }
 
-// A number and its unit ("79.65 GiB", "40 %") are not parted.
+// A number and its unit ("79.65 GiB", "40 %", "5 TFLOP/s", "295 FLOP/B") are not parted.
 bool belongs_to(std::string_view word, const std::string& before) {
-  if (before.empty() || word.empty() || std::isdigit(static_cast<unsigned char>(before.back())) == 0) return false;
-  return word.front() == '%' || word.substr(1, 2) == "iB" || word.substr(1, 3) == "FLOP";
+  if (word.empty() || std::isdigit(static_cast<unsigned char>(before.back())) == 0) return false;
+  return word.front() == '%' || word.substr(1, 2) == "iB" || word.find("FLOP") <= 1;
 }
 
 // The line's own indentation stays, in front of every line it becomes.
@@ -97,20 +97,6 @@ std::string pad_right(std::string_view text, std::size_t width) {
 std::string pad_left(std::string_view text, std::size_t width) {
   const std::size_t used = display_width(text);
   return std::string(width > used ? width - used : 0, ' ') + std::string(text);
-}
-
-std::string shorten(std::string_view text, std::size_t width) {
-  if (display_width(text) <= width) return std::string(text);
-  std::string out;
-  std::size_t used = 0;
-  while (!text.empty()) {
-    const Utf8Character character = first_character(text);
-    if (used + columns(character) + 1 > width) break;
-    used += columns(character);
-    out += text.substr(0, character.bytes);
-    text.remove_prefix(character.bytes);
-  }
-  return width == 0 ? out : out + "…";
 }
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {

@@ -14,9 +14,6 @@ std::size_t display_width(std::string_view text);
 std::string pad_right(std::string_view text, std::size_t width);  // spaces behind the text
 std::string pad_left(std::string_view text, std::size_t width);
 
-// At most `width` columns; what does not fit is replaced by "…".
-std::string shorten(std::string_view text, std::size_t width);
-
 // Lines of at most `width` columns, broken at spaces (a longer word stands alone). A newline in the text stays one, and
 // so does indentation; an empty text has no line.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
