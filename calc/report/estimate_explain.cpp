@@ -104,14 +104,12 @@ void explain_memory(const Report& report, Page& page) {
 // The step from its operations: each at the rate that programs reach, and the launches.
 void explain_predicted(const Report& report, Page& page) {
   const TimeReport& time = *report.time;
-  if (report.run.mode != "infer") {
-    const Flops flops = Flops(report.rule_6nd_per_token) * tokens_in_step(report.run);
-    add_formula(page, "rule of thumb", "training_time",
-                {{"flops", flops.value()},
-                 {"devices", report.device->count},
-                 {"peak", report.device->peak.value()},
-                 {"mfu", Number::as_written(kUsualMfu)}});
-  }
+  const Flops flops = Flops(report.rule_6nd_per_token) * tokens_in_step(report.run);
+  add_formula(page, "rule of thumb", "training_time",
+              {{"flops", flops.value()},
+               {"devices", report.device->count},
+               {"peak", report.device->peak.value()},
+               {"mfu", Number::as_written(kUsualMfu)}});
   std::string sum;
   for (const auto& [name, seconds] : time.parts) sum += (sum.empty() ? "" : " + ") + name + " " + format_time(seconds);
   page.line(
@@ -119,12 +117,11 @@ void explain_predicted(const Report& report, Page& page) {
       "(bandwidth · share reached)), and " +
       format_count(time.kernels) + " launches: " + sum + " = " + format_time(*time.step));
   page.line("  shares reached: " + time.rates, Tone::faint);
-  if (time.lower_bound_step)
-    page.line("no less than: the sum of max(FLOPs / peak, bytes / bandwidth) = " + format_time(*time.lower_bound_step));
+  page.line("no less than: the sum of max(FLOPs / peak, bytes / bandwidth) = " + format_time(*time.lower_bound_step));
 }
 
 void explain_time(const Report& report, Page& page) {
-  if (!report.time || !report.device) return;
+  if (!report.time) return;
   const TimeReport& time = *report.time;
   page.heading("Time and cost, explained");
   const RuleNumbers rate = {
@@ -134,21 +131,21 @@ void explain_time(const Report& report, Page& page) {
     values.emplace_back("flops", flops);
     return values;
   };
-  if (time.step && report.flops && time.basis == "mfu") {
+  if (time.step && time.basis == "mfu") {
     add_formula(page, "one step", "training_time", with_flops(report.flops->model.value()));
   } else if (time.step) {
     explain_predicted(report, page);
   }
-  if (time.training && !time.step && report.run.tokens) {
+  if (time.training && !time.step) {
     add_formula(page, "training", "training_time",
                 with_flops((Flops(report.rule_6nd_per_token) * *report.run.tokens).value()));
-  } else if (time.training && time.steps && time.step) {
+  } else if (time.training) {
     page.line("training: " + format_count(*time.steps) + " steps of " + format_time(*time.step) + " = " +
               format_time(*time.training));
   }
   page.line("peak: " + format_rate(report.device->peak) + " dense " + report.device->peak_key +
             "; source: " + report.device->source);
-  if (report.cost && report.cost->usd && time.training && report.cost->device_hours > 0) {
+  if (report.cost && report.cost->usd) {  // of a training
     constexpr double kSecondsPerHour = 3600;
     const double per_hour = *report.cost->usd / report.cost->device_hours;
     add_formula(page, "cost", "cost",

@@ -21,7 +21,8 @@ Json model_json(const Report& report) {
 Json device_json(const Report::DeviceUsed& device) {
   Json json = Json::object();
   json.set("name", device.name).set("source", device.source).set("count", device.count);
-  if (!device.peak_key.empty()) json.set("peak_dtype", device.peak_key).set("peak_flops_per_second", device.peak);
+  if (device.peak > FlopsPerSecond(0))
+    json.set("peak_dtype", device.peak_key).set("peak_flops_per_second", device.peak);
   return json;
 }
 

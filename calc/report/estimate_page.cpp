@@ -119,7 +119,7 @@ void add_phases(const Report& report, std::size_t width, Page& page) {
   const std::size_t cells = std::max(kLeastBar, kBarWidth - std::min(narrower, kBarWidth));
   Table table{{{"phase"}, {"peak", Align::right}, {"", Align::left}, {"of it", Align::right}}, {}};
   for (const PhaseReport& phase : memory.phases) {
-    const double share = scale > Bytes() ? phase.peak.as_double() / scale.as_double() : 0;
+    const double share = phase.peak.as_double() / scale.as_double();
     table.rows.push_back(
         {std::string(name_of(phase.phase)), format_gib(phase.peak), bar(share, cells) + "|", format_percent(share)});
   }
@@ -163,13 +163,11 @@ std::vector<Advice> shown_advice(const FitReport& fit) {
 void add_verdict(const Report& report, Page& page) {
   const FitReport& fit = *report.fit;
   const MemoryReport& memory = report.memory;
-  if (memory.device_total) {
+  if (memory.device_total) {  // the sum of the two below
     const bool holds = *memory.device_total <= fit.capacity;
-    std::string total =
-        (holds ? "The driver will show " : "The driver would show ") + format_both(*memory.device_total);
-    if (memory.reserved && memory.framework) {
-      total += ": pool " + format_gib(*memory.reserved) + ", context and workspaces " + format_gib(*memory.framework);
-    }
+    std::string total = (holds ? "The driver will show " : "The driver would show ") +
+                        format_both(*memory.device_total) + ": pool " + format_gib(*memory.reserved) +
+                        ", context and workspaces " + format_gib(*memory.framework);
     if (!holds && fit.verdict != Verdict::no) total += "; before that, the allocator gives back what it only keeps";
     page.line(total, Tone::plain, 2);
   }
@@ -223,17 +221,17 @@ void add_time(const Report& report, Page& page) {
     rates = format_count(static_cast<Int128>(std::llround(time.tokens_per_second))) + " tokens/s";
   if (time.mfu > 0) rates += (rates.empty() ? "" : "; ") + std::string("MFU ") + format_percent(time.mfu);
   if (time.hfu > 0) rates += ", HFU " + format_percent(time.hfu);
-  if (!rates.empty() && report.device && !report.device->peak_key.empty()) {
+  if (!rates.empty()) {
     rates += " of " + format_rate(report.device->peak) + " dense " + report.device->peak_key +
              (report.device->count > 1 ? " each" : "");
+    page.line(rates, Tone::plain, 2);
   }
-  if (!rates.empty()) page.line(rates, Tone::plain, 2);
   if (!time.parts.empty()) {
     std::vector<std::string> parts;
     for (const auto& [name, seconds] : time.parts) parts.push_back(name + " " + format_percent(seconds / *time.step));
     page.line("Of it " + join(parts) + " (" + counted(time.kernels, "kernel") + ")", Tone::plain, 2);
   }
-  if (time.training && report.run.tokens) {
+  if (time.training) {
     std::string training = format_short_count(*report.run.tokens) +
                            (*report.run.tokens == 1 ? " token takes " : " tokens take ") + format_time(*time.training);
     if (time.steps) training += " in " + counted(*time.steps, "step");

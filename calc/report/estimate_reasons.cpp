@@ -97,7 +97,7 @@ void parameters_row(const Report& report, Table& table) {
     reasons.push_back(std::move(active));
   }
   if (counts.tied) reasons.push_back("the head shares the token table");
-  if (!report.size_only && counts.trainable < counts.total) {
+  if (counts.trainable < counts.total) {
     reasons.push_back(format_short_count(counts.trainable) + " of them trained");
   }
   if (report.size_only) reasons.push_back("the profile gives the size alone");
@@ -128,7 +128,7 @@ std::string flops_per_token_reason(const Report& report, double exact) {
     reasons.push_back("tables are looked up, not multiplied (" + signed_percent(looked_up) + ")");
   const FlopsReport& flops = *report.flops;
   const Convention* const convention = convention_named(flops.convention);
-  const bool counts_tape = convention && convention->counts_tape;
+  const bool counts_tape = convention->counts_tape;
   // Conventions with a formula of their own do not say what is attention.
   const double tokens = static_cast<double>(tokens_in_step(report.run));
   const double attention = counts_tape ? flops.attention.as_double() / tokens / rule : (exact - multiplied) / rule;
@@ -201,7 +201,7 @@ void memory_row(const Report& report, Table& table) {
   if (is_inference(report)) return;
   const Bytes states = memory.parameters + memory.gradients + memory.master_weights + memory.optimizer_states;
   std::vector<std::string> reasons;
-  if (report.parameters.trainable < report.parameters.total && !report.size_only) {
+  if (report.parameters.trainable < report.parameters.total) {
     reasons.push_back("weights " + format_gib(memory.parameters) + "; gradients and states of the " +
                       format_short_count(report.parameters.trainable) + " trained parameters alone, " +
                       format_gib(states - memory.parameters));
@@ -221,9 +221,7 @@ void memory_row(const Report& report, Table& table) {
 }
 
 void time_row(const Report& report, Table& table) {
-  if (!report.time || !report.device || !(report.time->mfu > 0) || !report.time->step || is_inference(report)) {
-    return;
-  }
+  if (!report.time || !report.time->step) return;
   const TimeReport& time = *report.time;
   const Flops flops = Flops(rule_parameters(report)) * flops_per_parameter(report) * tokens_in_step(report.run);
   const bool given = time.basis == "mfu";  // then the rule takes that one, too
@@ -235,7 +233,7 @@ void time_row(const Report& report, Table& table) {
   if (!given)
     reasons.push_back("MFU " + format_percent(time.mfu) + " instead of the usual " + usual + " (" +
                       signed_percent(mfu / time.mfu - 1) + ")");
-  const double work = report.flops ? report.flops->model.as_double() / flops.as_double() - 1 : 0;
+  const double work = report.flops->model.as_double() / flops.as_double() - 1;
   if (std::abs(work) >= kNothing) reasons.push_back("the FLOPs (" + signed_percent(work) + ")");
   table.rows.push_back({"time per step",
                         {"6ND/" + (given ? "MFU" : usual) + ": " + format_time(rule), rule},

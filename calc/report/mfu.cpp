@@ -42,9 +42,7 @@ std::string busy_line(const UtilizationReport& report) {
   std::string line = "A monitor's \"GPU utilisation\" counts any kernel and can read 100 % here. MFU is " +
                      format_percent(report.mfu) + ", because matrix products and attention fill at most " +
                      format_percent(products) + " of the step at the rates programs reach; " + rest;
-  if (waiting > 0)
-    line += "; " + format_percent(waiting) + " is left for waiting (host, network, data) and for slower kernels";
-  return line + ".";
+  return line + "; " + format_percent(waiting) + " is left for waiting (host, network, data) and for slower kernels.";
 }
 
 void add_breakdown(const UtilizationReport& report, Page& page) {
@@ -144,13 +142,14 @@ void explain_utilization(const UtilizationReport& report, Page& page) {
 void explain_plan(const PlanReport& plan, Page& page) {
   const Report& job = plan.job;
   page.heading("Explained");
+  constexpr double hours_a_day = 24;
   page.line(
       "tokens a second = tokens of a step / its time; MFU = model FLOPs of a step / (its time · devices · peak) = " +
       format_percent(job.time->mfu));
   if (plan.tokens)
     page.line("tokens = dollars / (devices · dollars per hour) · 3,600 s · tokens a second = " +
-              format_dollars(*plan.dollars) + " / ... · " + rounded(plan.tokens_per_second) + " = " +
-              format_short_count(static_cast<Int128>(*plan.tokens)));
+              format_significant(*plan.days * hours_a_day, 4) + " h · 3,600 s · " + rounded(plan.tokens_per_second) +
+              " = " + format_short_count(static_cast<Int128>(*plan.tokens)));
   if (plan.devices)
     page.line("devices = the least whose whole steps are through within the days: " +
               format_significant(*plan.days, 4) + " days with " + format_count(*plan.devices));
@@ -171,7 +170,7 @@ Json plan_json(const PlanReport& plan) {
   Json answer = Json::object();
   if (plan.tokens) answer.set("tokens", static_cast<Int128>(*plan.tokens));
   json.set("plan", answer.set("usd", plan.dollars).set("devices", plan.devices)).set("basis", job.time->basis);
-  if (plan.devices && job.cost)
+  if (plan.devices)
     json.set("cost", Json::object()
                          .set("device_hours", job.cost->device_hours)
                          .set("usd", job.cost->usd)
@@ -191,7 +190,7 @@ Page plan_page(const PlanReport& plan) {
   if (plan.devices)
     page.line(format_count(*plan.devices) + (*plan.devices == 1 ? " device takes " : " devices take ") +
               format_significant(*plan.days, 4) + " days for " + format_short_count(*job.run.tokens) + " tokens" + at);
-  if (plan.devices && job.cost && job.cost->usd) page.line("That costs " + format_dollars(*job.cost->usd) + ".");
+  if (plan.devices && job.cost->usd) page.line("That costs " + format_dollars(*job.cost->usd) + ".");
   page.line("Replicas that share the batch, with communication that hides behind the step.", Tone::faint);
   return page;
 }

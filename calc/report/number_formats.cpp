@@ -88,7 +88,7 @@ Json stored_json(const Format& f, const AskedValue& value) {
   const Stored s = number_format::store(f, value.value);
   Json json = Json::object();
   json.set("input", value.text);
-  if (s.is_finite() && std::isfinite(s.value())) json.set("stored", s.value());
+  if (s.is_finite()) json.set("stored", s.value());
   json.set("text", stored_text(s)).set("bits", hex(f, s.pattern)).set("outcome", number_format::name_of(s.outcome));
   if (s.error && std::isfinite(*s.error)) json.set("error", *s.error);
   json.set("relative_error", relative_error(s, value));

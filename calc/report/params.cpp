@@ -32,7 +32,6 @@ std::vector<std::pair<std::string, Count>> parts_of_layer(const Parameters& para
 Cell number(Count count) { return {format_count(count), count}; }
 
 Cell share(Count part, Count total) {
-  if (total == 0) return "";
   const double fraction = static_cast<double>(part) / static_cast<double>(total);
   return {format_percent(fraction), fraction};
 }
@@ -159,7 +158,7 @@ std::string explain_params(const ModelLabel& model, const Parameters& parameters
   for (const Parameter& parameter : parameters.all())
     if (parameter.layer_kind < 0) sum += (sum.empty() ? "" : " + ") + format_count(parameter.elements());
   for (std::size_t k = 0; k < parameters.kinds().size(); ++k)
-    sum += (sum.empty() ? "" : " + ") + format_count(static_cast<Count>(parameters.kinds()[k].layers.size())) + " · " +
+    sum += " + " + format_count(static_cast<Count>(parameters.kinds()[k].layers.size())) + " · " +
            format_count(layer_elements(parameters, static_cast<int>(k)));
   Page page;
   page.heading("Explained");

@@ -13,7 +13,7 @@ std::string product(const SizedTensor& tensor) {
   std::string text = tensor.count > 1 ? std::to_string(tensor.count) + " x " : "";
   for (const Count length : tensor.shape) text += std::to_string(length) + " · ";
   const Count elements = llmcalc::elements(tensor.shape);
-  const bool dense = !tensor.shape.empty() && size_of(tensor.dtype) * elements == tensor.bytes;
+  const bool dense = size_of(tensor.dtype) * elements == tensor.bytes;
   return dense ? text + std::to_string(size_of(tensor.dtype).value()) + " B" : text + format_gib(tensor.bytes);
 }
 

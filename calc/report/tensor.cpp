@@ -37,7 +37,7 @@ void explain_first(const TensorStep& x, Page& page) {
 void explain_steps(const TensorHistory& history, Page& page) {
   for (std::size_t i = 1; i < history.steps.size(); ++i) {
     const TensorStep &before = history.steps[i - 1], &step = history.steps[i];
-    if (step.storage != before.storage && step.storage != 0) {
+    if (step.storage != before.storage) {
       page.bullet(step.op + " copies: a storage of its own, " + format_count(step.elements()) + " · " +
                   to_string(size_of(step.dtype)) + " = " + format_count(step.bytes()) + " B");
     } else {
