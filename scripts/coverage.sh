@@ -9,6 +9,7 @@ folder=$ROOT/build/asan
 compiler=$(need_clang)
 version=$("$compiler" -dumpversion | cut -d. -f1)
 need_packages "llvm-$version"
+command -v "llvm-cov-$version" >/dev/null || die $EXIT_UNAVAILABLE "no llvm-cov-$version here"
 shopt -s nullglob
 profiles=("$folder"/profiles/*.profraw)
 [ ${#profiles[@]} -gt 0 ] || die 1 "nothing to count: run scripts/sanitize.sh first"

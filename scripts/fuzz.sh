@@ -25,7 +25,7 @@ say "llmcalc: building the fuzzers in build/asan ..."
 
 # New inputs are kept under build/fuzz, so that the next run goes on from there. 20 s (the targets share the cores) and
 # 512 MB are what one input may take under the sanitizers.
-export folder seconds
+export folder seconds LLVM_PROFILE_FILE=/dev/null  # the suite is what is counted
 printf '%s\n' "$@" | xargs -P "$#" -I{} bash -c '
   mkdir -p "build/fuzz/{}"
   "$folder/tests/fuzz/fuzz_{}" "build/fuzz/{}" tests/fuzz/corpus/{} -max_total_time=$seconds -timeout=20 \

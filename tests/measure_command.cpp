@@ -201,6 +201,8 @@ TEST_CASE("Wrong usage of measure is refused") {
   CHECK(run_program({"measure", "--tiny", "--quick"}).exit == 2);
 
   CHECK(run_program({"measure", "--only", "cpy"}).exit == 2);
+  CHECK(run_program({"measure", "--only", "nothing-like-it"}).err.find("one of read, write") != std::string::npos);
+  CHECK(run_program({"measure", "--only", "step"}).err.find("--model MODEL") != std::string::npos);
   CHECK(run_program({"measure", "--quick", "--full"}).exit == 2);
   CHECK(run_program({"measure", "--backend", "abacus"}).exit == 2);
   CHECK(run_program({"measure", "--backend", "replay:/no/such/file"}).exit == 3);
@@ -229,6 +231,44 @@ TEST_CASE("--resume keeps what was measured and measures the rest") {
   }
   CHECK(old == copies);
   CHECK(both.size() > copies);
+}
+
+TEST_CASE("What is measured for one job is not mixed with another's, nor taken for it unsaid") {
+  const Folder folder;
+  const std::string out = folder.path("m.yaml"), backend = "replay:" + folder.write("steady.txt", steady);
+  const auto with_seq = [&](std::vector<std::string> words, const char* seq) {
+    words.insert(words.end(), {"--seq", seq, "--precision", "fp32"});
+    return run_program(words);
+  };
+  const std::vector<std::string> measure{"measure", "--quick", "--backend", backend, "--model", "gpt2", "--out", out};
+  CHECK(with_seq(measure, "64").exit == 0);
+  std::vector<std::string> resume = measure;
+  resume.emplace_back("--resume");
+  const Ran mixed = with_seq(resume, "32");
+  CHECK(mixed.exit == 3);
+  CHECK(mixed.err.find("seq 64") != std::string::npos);
+  CHECK(mixed.err.find("seq 32") != std::string::npos);
+  CHECK(with_seq(resume, "64").exit == 0);
+
+  const std::vector<std::string> check{"check", "gpt2", out};
+  CHECK(with_seq(check, "64").err.find("was measured for") == std::string::npos);
+  CHECK(with_seq(check, "32").err.find("was measured for GPT-2 small: batch 1, seq 64") != std::string::npos);
+  CHECK(run_program({"check", "gpt2", out, "--seq", "64", "--precision", "fp32", "--tolerance", "15"}).exit == 3);
+}
+
+TEST_CASE("A file of another kind is not overwritten") {
+  const Folder folder;
+  const std::string thesis = folder.write("thesis.txt", "years of work\n"),
+                    backend = "replay:" + folder.write("steady.txt", steady);
+  for (const char* option : {"--out", "--record"}) {
+    const Ran ran = run_program({"measure", "--quick", "--backend", backend, "--only", "launch", option, thesis});
+    CHECK(ran.exit == 3);
+    CHECK(ran.err.find("would be lost") != std::string::npos);
+  }
+  std::ifstream in(thesis);
+  std::string kept;
+  std::getline(in, kept);
+  CHECK(kept == "years of work");
 }
 
 TEST_CASE("A kill in mid-run leaves a whole profile, and --resume goes on with it") {

@@ -143,6 +143,8 @@ TEST_CASE("A long run tells the burst from what is sustained") {
   CHECK(sustained->median.value() == Approx(0.0125));
   CHECK(burst->disturbed == 0);
   CHECK(sustained->disturbed == sustained->samples);
+  CHECK_FALSE(burst->noisy);
+  CHECK(sustained->noisy);  // all alike, and every one of them disturbed
   CHECK(burst->verified);
   CHECK(sustained->verified);
   // Ceilings are what lasts.
