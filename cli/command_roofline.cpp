@@ -45,6 +45,7 @@ void answer_question(const Arguments& arguments, Output& output) {
       throw Error(Exit::usage, std::string("--") + option + " is needed too",
                   "llmcalc roofline --peak 100TFLOP/s --bandwidth 1TB/s --intensity 20");
   }
+  refuse_run_options(arguments, "llmcalc roofline MODEL DEVICE");
   Diagnostics problems;
   const auto peak = rate_of<FlopsPerSecond>(arguments, "peak", parse_flop_rate, problems);
   const auto bandwidth = rate_of<BytesPerSecond>(arguments, "bandwidth", parse_byte_rate, problems);

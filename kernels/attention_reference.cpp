@@ -8,7 +8,7 @@
 namespace llmcalc {
 namespace {
 
-constexpr Count most_rows = 47;  // of an array that are computed again
+constexpr Count fewest_rows = 47;  // of an array that are computed again; more where there are more heads
 
 double product(const float* a, const float* b, Count size) {
   double sum = 0;
@@ -92,14 +92,25 @@ struct Checker {
       const auto row = [&] { return std::string(name) + " at place " + std::to_string(i / heads % s.length); };
       if (!all_numbers(values + i * size, size, row)) return;
     }
-    const Count checked = std::min(count, most_rows);
-    for (Count i = 0; i < checked && result.problem.empty(); ++i) {
-      const Count row = checked == 1 ? 0 : (count - 1) * i / (checked - 1);
-      const ReferenceRow want = expected(row / heads / s.length, row % heads, row / heads % s.length);
-      for (Count d = 0; d < size; ++d) {
-        const auto at = static_cast<std::size_t>(d);
-        one(static_cast<double>(values[row * size + d]), want.values[at], want.spread[at]);
-      }
+    // Every head of every sequence, at places that spread evenly over the whole length whatever their number (steps of
+    // the golden ratio); of the last head also the last place.
+    const Count all_heads = s.batch * heads, each = std::min(s.length, ceil_div(fewest_rows, all_heads));
+    constexpr double golden = 0.6180339887498949;
+    for (Count i = 0; i < all_heads * each; ++i) {
+      const double share = static_cast<double>(i) * golden,
+                   place = (share - std::floor(share)) * static_cast<double>(s.length);
+      one_row(values, size, i / each / heads, i / each % heads, std::min(s.length - 1, static_cast<Count>(place)),
+              heads, expected);
+    }
+    one_row(values, size, s.batch - 1, heads - 1, s.length - 1, heads, expected);
+  }
+  void one_row(const float* values, Count size, Count b, Count h, Count i, Count heads,
+               const std::function<ReferenceRow(Count, Count, Count)>& expected) {
+    const ReferenceRow want = expected(b, h, i);
+    const float* const row = values + ((b * s.length + i) * heads + h) * size;
+    for (Count d = 0; d < size; ++d) {
+      const auto at = static_cast<std::size_t>(d);
+      one(static_cast<double>(row[d]), want.values[at], want.spread[at]);
     }
   }
   void one(double value, double expected, double scale) {

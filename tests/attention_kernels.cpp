@@ -32,7 +32,9 @@ enum class Fault {
   no_scale,         //
   swapped,          // the gradients of k and v
   one_log_sum_off,  // by a thousandth
+  one_head,         // a single head holds zeros
 };
+Count planted_head = 0;  // of Fault::one_head
 
 // Attention as the textbook has it, in float64, with one mistake.
 template <Fault fault>
@@ -55,6 +57,11 @@ struct Textbook {
     return fault == Fault::no_scale ? sum : sum / std::sqrt(static_cast<double>(s.qk_size));
   }
   void forward(Count b, Count h, Count i) const {
+    if (fault == Fault::one_head && h == planted_head) {
+      std::fill_n(p.out + ((b * s.length + i) * s.heads + h) * s.v_size, s.v_size, 0.0F);
+      p.log_sums[(b * s.heads + h) * s.log_sum_rows + i] = 0;
+      return;
+    }
     double sum = 0;
     for (Count j = 0; j < s.length; ++j) sum += sees(i, j) ? std::exp(score(b, h, i, j)) : 0;
     float* out = p.out + ((b * s.length + i) * s.heads + h) * s.v_size;
@@ -232,6 +239,15 @@ TEST_CASE("Attention's check finds what a kernel leaves out or gets wrong") {
         CHECK_FALSE(wrong.problem.empty());
       }
     }
+  }
+}
+
+TEST_CASE("Attention's check looks at every head, however many there are") {
+  cpu::CpuBackend backend({{"one head", nullptr, textbook<Fault::one_head>}}, 0, Bytes(1 << 16));
+  const Workload w = attention_workload(Kernel::attention, DType::float32, shape_of(1, 64, 64, 24, 2, 0));
+  for (planted_head = 0; planted_head < 64; ++planted_head) {
+    INFO(planted_head);
+    CHECK_FALSE(measured_on_cpu(backend, w, "one head").verified);
   }
 }
 

@@ -42,7 +42,8 @@ TEST_CASE("an option without effect is refused, not ignored") {
 }
 
 TEST_CASE("an option of a job is refused where no model is given") {
-  for (const Words& command : {Words{"roofline", "h100-sxm"}, Words{"measure", "--tiny"}}) {
+  for (const Words& command : {Words{"roofline", "h100-sxm"}, Words{"measure", "--tiny"},
+                               Words{"roofline", "--peak", "1TFLOP/s", "--bandwidth", "1TB/s"}}) {
     Words with_batch = command;
     with_batch.insert(with_batch.end(), {"--batch", "3"});
     CHECK_THAT(refused(with_batch, 2), ContainsSubstring("--batch describes a job, and there is no MODEL"));

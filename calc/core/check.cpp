@@ -79,8 +79,7 @@ std::string reason_of(const CheckedOperation& o, const MeasuredWorkload& w, cons
   if (o.bound == "launch") return "launch-bound: it takes less time than starting it";
   if (is_fused_attention(l.op)) {
     if (!rates.measured_attention(l)) return "no fused attention was measured: a published share of the peak stands in";
-    return std::string("the nearest attention measured was ") + (slower ? "an easier one" : "a harder one") +
-           ": shorter sequences leave more of their blocks masked";
+    return std::string("the nearest attention measured was ") + (slower ? "an easier one" : "a harder one");
   }
   if (l.m > 0 && std::min({l.m, l.n, l.k}) < small_axis)
     return "a small product: an axis below " + std::to_string(small_axis) + " leaves units idle";

@@ -17,9 +17,11 @@ Count dimension(const MeasuredWorkload& w, const char* name, Count otherwise) {
 
 bool is_attention_of(const MeasuredWorkload& w, const Launch& launch) {
   const AttentionShape& s = launch.attention;
-  return w.flops == least_flops(launch) && dimension(w, "batch", 0) == s.batch && dimension(w, "heads", 0) == s.heads &&
-         dimension(w, "kv_heads", 0) == s.kv_heads && dimension(w, "length", 0) == s.length &&
-         dimension(w, "qk_size", 0) == s.qk_size && dimension(w, "v_size", 0) == s.v_size;
+  // Sequences and heads are the same to a kernel.
+  return w.flops == least_flops(launch) && dimension(w, "batch", 0) * dimension(w, "heads", 0) == s.batch * s.heads &&
+         dimension(w, "batch", 0) * dimension(w, "kv_heads", 0) == s.batch * s.kv_heads &&
+         dimension(w, "length", 0) == s.length && dimension(w, "qk_size", 0) == s.qk_size &&
+         dimension(w, "v_size", 0) == s.v_size;
 }
 
 std::vector<StepOperation> distinct_operations(const Trace& trace, Count accumulate) {

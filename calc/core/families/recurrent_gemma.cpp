@@ -40,8 +40,10 @@ std::unique_ptr<Model> build_recurrent_gemma(Fields& f) {
   a.name = "temporal_block";
   a.heads = f.count("num_attention_heads", 10);
   a.kv_heads = f.optional_count("num_key_value_heads", std::nullopt).value_or(a.heads);
-  a.qk_size = a.v_size = s.hidden / a.heads;
-  check_heads(f, "num_attention_heads", "num_key_value_heads", s.hidden, a.heads, a.kv_heads, HeadSize::divides);
+  const std::optional<Count> head_size = f.optional_count("head_dim", std::nullopt);
+  a.qk_size = a.v_size = head_size.value_or(s.hidden / a.heads);
+  check_heads(f, "num_attention_heads", "num_key_value_heads", s.hidden, a.heads, a.kv_heads,
+              head_size ? HeadSize::apart : HeadSize::divides);
   a.qkv_bias = f.flag("attention_bias", false);
   a.out_bias = true;
   a.dropout = f.rate("attention_dropout", 0);
@@ -55,8 +57,8 @@ std::unique_ptr<Model> build_recurrent_gemma(Fields& f) {
   block.activation = layer.mlp.activation;
   if (block.channels % block.blocks != 0) f.error("lru_width", "num_attention_heads does not divide it");
   read_pattern(f, s);
-  f.ignore({"head_dim", "rms_norm_eps", "rope_parameters", "rope_theta", "w_init_variance_scale",
-            "final_w_init_variance_scale", "max_position_embeddings", "hidden_act"});
+  f.ignore({"rms_norm_eps", "rope_parameters", "rope_theta", "w_init_variance_scale", "final_w_init_variance_scale",
+            "max_position_embeddings", "hidden_act"});
 
   LayerSpec recurrent = layer;
   recurrent.name = "recurrent";

@@ -107,9 +107,14 @@ void Rates::read_measurements() {
   }
   if (!main_dtype || largest == 0) return;
   basis = "measured";
-  source = std::string(measured_attention_.empty() ? "products" : "products and fused attention") +
-           " as measured on this device, each at the nearest shape; memory at the measured copy's " +
-           format_rate(copy_rate_);
+  const auto attention_is_measured = [&](Op op) {
+    return std::any_of(measured_attention_.begin(), measured_attention_.end(),
+                       [&](const MeasuredAttention& one) { return one.key == main_key_ && one.op == name_of(op); });
+  };
+  source = "products as measured on this device, each at the nearest shape; ";
+  if (attention_is_measured(Op::attention_forward) && attention_is_measured(Op::attention_backward))
+    source += "fused attention as measured, between the nearest lengths; ";
+  source += "memory at the measured copy's " + format_rate(copy_rate_);
 }
 
 FlopsPerSecond Rates::peak(const Launch& launch) const {
@@ -180,8 +185,13 @@ double Rates::measured_attention_rate(const Launch& l) const {
     const MeasuredAttention* pass = nullptr;
     double away = std::numeric_limits<double>::infinity();
   } shorter, longer;
+  const auto is_alike = [&](const MeasuredAttention& one) {
+    return one.key == key && one.op == name_of(l.op) && one.qk_size == size(s.qk_size) && one.v_size == size(s.v_size);
+  };
+  // Heads of another size have another rate; they stand in only where none of this size was measured.
+  const bool some_alike = std::any_of(measured_attention_.begin(), measured_attention_.end(), is_alike);
   for (const MeasuredAttention& one : measured_attention_) {
-    if (s.length == 0 || one.key != key || one.op != name_of(l.op)) continue;
+    if (s.length == 0 || one.key != key || one.op != name_of(l.op) || (some_alike && !is_alike(one))) continue;
     const double away = distance(size(s.batch) * size(s.heads), one.heads) + distance(length, one.length) +
                         distance(size(s.qk_size), one.qk_size) + distance(size(s.v_size), one.v_size);
     Nearest& nearest = one.length > length ? longer : shorter;
