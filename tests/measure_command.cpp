@@ -256,6 +256,19 @@ TEST_CASE("What is measured for one job is not mixed with another's, nor taken f
   CHECK(run_program({"check", "gpt2", out, "--seq", "64", "--precision", "fp32", "--tolerance", "15"}).exit == 3);
 }
 
+TEST_CASE("An estimate from measured rates says how many of them never settled") {
+  const Folder folder;
+  for (const bool settled : {true, false}) {
+    const std::string samples = settled ? "samples 0.001\n" : "samples 0.001 0.003 0.0005 0.006 0.002 0.009\n";
+    const std::string out = folder.path(settled ? "quiet.yaml" : "noisy.yaml");
+    run_program({"measure", "--quick", "--backend", "replay:" + folder.write("r.txt", head + samples), "--only",
+                 "matmul,copy", "--out", out});
+    const Ran ran = run_program({"estimate", "gpt2", out, "--seq", "64", "--precision", "fp32"});
+    INFO(ran.out << ran.err);
+    CHECK((ran.out.find("never settled") == std::string::npos) == settled);
+  }
+}
+
 TEST_CASE("A file of another kind is not overwritten") {
   const Folder folder;
   const std::string thesis = folder.write("thesis.txt", "years of work\n"),

@@ -183,6 +183,8 @@ TEST_CASE("rates that cannot be: no cause is made up for them") {
 }
 
 TEST_CASE("verdicts on an MFU") {
+  CHECK_THAT(mfu_in_words(0.975), ContainsSubstring("hardly possible"));
+  CHECK_THAT(mfu_in_words(0.75), ContainsSubstring("very good"));
   CHECK(mfu_in_words(0.5) == "very good: published whole runs reach 28-51 %");
   CHECK(mfu_in_words(0.499) == "good: published whole runs reach 28-51 %");
   CHECK(mfu_in_words(0.28) == "usual: published whole runs reach 28-51 %");

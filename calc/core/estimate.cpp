@@ -122,6 +122,13 @@ void add_scope(Report& report, const Resolved& resolved, const ModelSource& sour
         "tokens and share embedding and head, and their losses are added to the model's");
   if (!report.size_only && device && !device->compute_capability && report.time && report.time->basis == "roofline")
     scope.push_back("kernels: attention's kernel and the cost of a launch are taken from CUDA devices");
+  if (device && report.time && report.time->basis == "measured") {
+    const auto noisy = std::count_if(device->measured.begin(), device->measured.end(),
+                                     [](const MeasuredWorkload& w) { return w.noisy; });
+    if (noisy > 0)
+      scope.push_back("measured rates: " + std::to_string(noisy) + " of " + std::to_string(device->measured.size()) +
+                      " never settled, which the likely range leaves out; measure again on an idle machine");
+  }
   if (source.model && source.model->info.max_seq > 0 && longest_document(resolved.run) > source.model->info.max_seq)
     scope.push_back(
         "the sequence is longer than the " + format_count(source.model->info.max_seq) +

@@ -176,6 +176,9 @@ std::string mfu_in_words(double mfu) {
   // Whole runs, by 6ND over reported device-hours: LLaMA 43-51 %, Llama 2 38-43 %, Llama 3.1 405B and DeepSeek-V3 35 %,
   // GPT-NeoX-20B 30 %, Llama 3 70B 28 %.
   const std::string usual = "published whole runs reach 28-51 %";
+  // Above what whole runs have shown, and near what the largest products alone reach (achieved_rates.cpp).
+  if (mfu > 0.75)
+    return "hardly possible: " + usual + "; a device not counted, a sparse peak or all experts would explain it";
   if (mfu >= 0.5) return "very good: " + usual;
   if (mfu >= 0.4) return "good: " + usual;
   if (mfu >= 0.28) return "usual: " + usual;
