@@ -217,8 +217,10 @@ void add_time(const Report& report, Page& page) {
     page.line(step + ")", Tone::plain, 2);
   }
   std::string rates;
-  if (time.tokens_per_second > 0)
-    rates = format_count(static_cast<Int128>(std::llround(time.tokens_per_second))) + " tokens/s";
+  constexpr double few = 100;  // tokens a second: the fraction counts
+  if (const double tokens = time.tokens_per_second; tokens > 0)
+    rates = (tokens < few ? format_significant(tokens, 3) : format_count(static_cast<Int128>(std::llround(tokens)))) +
+            " tokens/s";
   if (time.mfu > 0) rates += (rates.empty() ? "" : "; ") + std::string("MFU ") + format_percent(time.mfu);
   if (time.hfu > 0) rates += ", HFU " + format_percent(time.hfu);
   if (!rates.empty()) {
