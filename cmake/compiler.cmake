@@ -31,10 +31,11 @@ function(llmcalc_target target)
 endfunction()
 
 # llmcalc_precompile(TARGET): the standard headers that most files include are read once for all files of a target, which
-# takes a third off a build. Not beside a compiler cache, which keeps nothing of such a build, and not for GCC where
-# warnings are errors: with precompiled headers g++ 12 warns inside its own std::string (false alarms as named above).
+# takes a third off a build. Not beside a compiler cache, which keeps nothing of such a build. With precompiled headers
+# g++ 12 warns inside its own std::string (false alarms of the kind named above), so it may not warn of these here. What
+# a file forgot to include scripts/tidy.sh finds.
 function(llmcalc_precompile target)
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND (NOT LLMCALC_WERROR OR CMAKE_CXX_COMPILER_ID MATCHES Clang))
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
     target_precompile_headers(${target} PRIVATE
       <algorithm> <cmath> <functional> <map> <memory> <optional> <string> <string_view> <vector>)
     target_compile_options(${target} PRIVATE
