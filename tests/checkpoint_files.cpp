@@ -238,7 +238,7 @@ TEST_CASE("GGUF: lies are refused") {
   const std::string tensor = gguf_tensor("a", {8}, f32, 0), zeros(200, '\0');
   CHECK_THAT(gguf_refusal("GGML" + zeros), ContainsSubstring("no GGUF file"));
   CHECK_THAT(gguf_refusal("GGUF" + little_endian(1, 4) + zeros), ContainsSubstring("version 1; 2 and 3 are read"));
-  for (const std::uint64_t version : {0x02000000, 0x03000000})
+  for (const std::uint64_t version : {0x02000000U, 0x03000000U})
     CHECK_THAT(gguf_refusal("GGUF" + little_endian(version, 4) + zeros), ContainsSubstring("big-endian"));
   CHECK_THAT(gguf_refusal(gguf_start(0, 1000) + zeros), ContainsSubstring("has no room for the 1000 keys"));
   CHECK_THAT(gguf_refusal("GGUF"), ContainsSubstring("the version at byte 4 goes past the end"));
