@@ -233,7 +233,7 @@ void time_row(const Report& report, Table& table) {
   if (!given)
     reasons.push_back("MFU " + format_percent(time.mfu) + " instead of the usual " + usual + " (" +
                       signed_percent(mfu / time.mfu - 1) + ")");
-  const double work = report.flops->model.as_double() / flops.as_double() - 1;
+  const double work = report.flops ? report.flops->model.as_double() / flops.as_double() - 1 : 0;
   if (std::abs(work) >= kNothing) reasons.push_back("the FLOPs (" + signed_percent(work) + ")");
   table.rows.push_back({"time per step",
                         {"6ND/" + (given ? "MFU" : usual) + ": " + format_time(rule), rule},
