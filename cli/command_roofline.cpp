@@ -45,7 +45,6 @@ void answer_question(const Arguments& arguments, Output& output) {
       throw Error(Exit::usage, std::string("--") + option + " is needed too",
                   "llmcalc roofline --peak 100TFLOP/s --bandwidth 1TB/s --intensity 20");
   }
-  refuse_run_options(arguments, "llmcalc roofline MODEL DEVICE");
   Diagnostics problems;
   const auto peak = rate_of<FlopsPerSecond>(arguments, "peak", parse_flop_rate, problems);
   const auto bandwidth = rate_of<BytesPerSecond>(arguments, "bandwidth", parse_byte_rate, problems);
@@ -69,7 +68,6 @@ RooflineReport asked_for(const Arguments& arguments, Output& output) {
     const JobArguments job = job_from(arguments, output);
     return job_roofline(job.model, *job.device, job.options);
   }
-  refuse_run_options(arguments, "llmcalc roofline MODEL DEVICE");
   Diagnostics problems;
   const Device device = load_device(*arguments.get("DEVICE"), problems);
   for (const Diagnostic& warning : problems.all()) output.warnings.push_back(warning);
@@ -105,6 +103,7 @@ void plot(const RooflineReport& report, const std::string& file, Output& output)
 }
 
 Exit run(const Arguments& arguments, Output& output) {
+  if (!arguments.has("MODEL")) refuse_run_options(arguments, "llmcalc roofline MODEL DEVICE");
   if (arguments.has("peak") || arguments.has("bandwidth")) {
     answer_question(arguments, output);
     return Exit::done;

@@ -21,6 +21,10 @@ if(LLMCALC_SANITIZE)
   add_link_options(-fsanitize=${LLMCALC_SANITIZE})
 endif()
 
+if(LLMCALC_COVERAGE AND NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  message(FATAL_ERROR "LLMCALC_COVERAGE needs clang: llvm-cov counts")
+endif()
+
 if(LLMCALC_FUZZ)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
 endif()

@@ -36,7 +36,7 @@ std::vector<Workload> worth_sustaining(const Plan& plan, const std::vector<Measu
   std::map<std::string, const MeasuredWorkload*> best;
   for (const MeasuredWorkload& w : found) {
     const bool product = w.workload == "matmul";
-    if (!w.verified || !w.op.empty() || !w.span.empty() || is_attention(w.workload) || (!product && w.state != "cold"))
+    if (!w.verified || !w.op.empty() || !w.span.empty() || w.is_attention() || (!product && w.state != "cold"))
       continue;
     const MeasuredWorkload*& one = best[product ? w.dtype : "memory"];
     if (one == nullptr || beats(w, *one)) one = &w;
@@ -139,7 +139,7 @@ MeasuredCeilings ceilings(const std::vector<MeasuredWorkload>& found) {
       FlopsPerSecond& best = result.peak[w.dtype];
       if (rate > best) best = rate;
     }
-    const bool pass = w.op.empty() && w.state == "cold" && w.workload != "matmul" && !is_attention(w.workload);
+    const bool pass = w.op.empty() && w.state == "cold" && w.workload != "matmul" && !w.is_attention();
     if (pass && (!result.bandwidth || w.bytes / w.median > *result.bandwidth)) result.bandwidth = w.bytes / w.median;
   }
   return result;

@@ -146,10 +146,6 @@ std::string_view name_of(Kernel kernel) { return kernel_names[static_cast<std::s
 
 bool is_attention(Kernel kernel) { return kernel == Kernel::attention || kernel == Kernel::attention_backward; }
 
-bool is_attention(const std::string& workload) {
-  return workload == name_of(Kernel::attention) || workload == name_of(Kernel::attention_backward);
-}
-
 bool is_transfer(Kernel kernel) { return kernel >= Kernel::host_to_device; }
 
 Count arrays_read(Kernel kernel) {

@@ -42,8 +42,7 @@ enum class Kernel : unsigned char {
 
 std::string_view name_of(Kernel kernel);
 bool is_attention(Kernel kernel);
-bool is_attention(const std::string& workload);  // by its name in a profile
-bool is_transfer(Kernel kernel);                 // between the host's memory and a device's
+bool is_transfer(Kernel kernel);  // between the host's memory and a device's
 // Of the passes over memory: how many arrays a kernel reads and writes (adamw steps three in place).
 Count arrays_read(Kernel kernel);
 Count arrays_written(Kernel kernel);

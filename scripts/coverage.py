@@ -27,10 +27,15 @@ def missing(file):
             yield line, column, "never true" if false else "never false" if true else "never reached"
 
 
-def figures(files, kind):
+def total(files, kind):
+    """How many there are, and how many % of them were reached."""
     count = sum(file["summary"][kind]["count"] for file in files)
-    covered = sum(file["summary"][kind]["covered"] for file in files)
-    return f"{100 * covered / max(count, 1):6.2f} % of {count:5} {kind}"
+    return count, 100 * sum(file["summary"][kind]["covered"] for file in files) / max(count, 1)
+
+
+def figures(files, kind):
+    count, share = total(files, kind)
+    return f"{share:6.2f} % of {count:5} {kind}"
 
 
 def list_missing(files, wanted):
@@ -54,8 +59,7 @@ def main():
         print(f"{folder:12} {figures(within, 'branches')}, {figures(within, 'lines')}")
     worst = sorted(files, key=lambda name: -len(list(missing(files[name]))))[:WORST]
     print("most conditions that went one way only: " + ", ".join(f"{name} {len(list(missing(files[name])))}" for name in worst))
-    branches = [file["summary"]["branches"] for file in files.values()]
-    share = 100 * sum(one["covered"] for one in branches) / sum(one["count"] for one in branches)
+    _, share = total(files.values(), "branches")
     if share < LEAST:
         sys.exit(f"error: {share:.2f} % of the branches of calc/, and {LEAST} % is the least")
 

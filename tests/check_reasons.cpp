@@ -1,6 +1,7 @@
 // llmcalc check: what it says about an operation whose measurement leaves the band, and what it cannot check.
 #include "core/check.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -48,7 +49,16 @@ MeasuredWorkload measurement_of(const Launch& launch, double median) {
   w.dtype = "bf16";
   w.layout = layout_of(launch);
   w.dimensions = {{"read", launch.read.value()}, {"written", launch.written.value()}};
-  if (launch.m > 0) {
+  if (launch.attention.length > 0) {
+    const AttentionShape& s = launch.attention;
+    w.dimensions.insert({{"batch", s.batch},
+                         {"heads", s.heads},
+                         {"kv_heads", s.kv_heads},
+                         {"length", s.length},
+                         {"qk_size", s.qk_size},
+                         {"v_size", s.v_size}});
+    w.flops = least_flops(launch);
+  } else if (launch.m > 0) {
     const std::vector<std::pair<const char*, Count>> sizes{
         {"batch", launch.batch}, {"m", launch.m}, {"n", launch.n}, {"k", launch.k}};
     w.dimensions.insert(sizes.begin(), sizes.end());
@@ -56,8 +66,8 @@ MeasuredWorkload measurement_of(const Launch& launch, double median) {
   return w;
 }
 
-CheckedOperation checked(const Device& device) {
-  for (const CheckedOperation& o : check_estimate(built_in_model("gpt2"), device, options_of(job)).operations)
+CheckedOperation checked_operation(const Device& device, const std::vector<GivenOption>& given = job) {
+  for (const CheckedOperation& o : check_estimate(built_in_model("gpt2"), device, options_of(given)).operations)
     if (o.measured) return o;
   throw std::runtime_error("nothing was measured");
 }
@@ -69,12 +79,35 @@ CheckedOperation said(const std::function<bool(const StepOperation&)>& which, do
   for (const StepOperation& operation : distinct_operations(traced.step.trace, 1)) {
     if (!which(operation)) continue;
     device.measured.push_back(measurement_of(operation.launch, 1));
-    const double predicted = checked(device).predicted.value();
+    const double predicted = checked_operation(device).predicted.value();
     device.measured.back() = measurement_of(operation.launch, ratio * predicted);
     if (tweak) tweak(device.measured.back());
-    return checked(device);
+    return checked_operation(device);
   }
   throw std::runtime_error("no such operation");
+}
+
+const std::vector<GivenOption> fused_job{{"seq", "512"}, {"precision", "bf16"}, {"attention", "flash"}};
+
+// The attention of a step of `fused_job`: 12 heads of 64, causal.
+Launch attention_launch() {
+  static const TracedJob traced = traced_job("gpt2", "h100-sxm", fused_job);
+  for (const StepOperation& operation : distinct_operations(traced.step.trace, 1))
+    if (operation.launch.op == Op::attention_forward) return operation.launch;
+  throw std::runtime_error("no attention");
+}
+
+// One that the harness measured by itself: `batch` times so many heads that there are 12, of `length` tokens.
+MeasuredWorkload calibrating_attention(Count batch, Count length, double rate) {
+  Launch launch = attention_launch();
+  MeasuredWorkload w = measurement_of(launch, 1);
+  w.workload = name_of(launch.op);
+  w.op.clear();
+  for (const char* heads : {"heads", "kv_heads"}) w.dimensions[heads] = 12 / batch;
+  w.dimensions["batch"] = batch;
+  w.dimensions["length"] = length;
+  w.median = w.flops / FlopsPerSecond(rate);
+  return w;
 }
 
 bool is_large_product(const StepOperation& o) { return o.launch.m == 512 && o.launch.n == 3072; }
@@ -161,4 +194,70 @@ TEST_CASE("check: how much of a step was measured") {
   CHECK(none.covered == 0);
   CHECK_FALSE(none.median_error.has_value());
   for (const CheckedOperation& o : none.operations) CHECK(o.reason == "not measured");
+}
+
+TEST_CASE("check: a measurement of a tested shape predicts nothing") {
+  const auto predictions = [](const std::vector<GivenOption>& given, const Device& device) {
+    std::vector<double> seconds;
+    for (const CheckedOperation& o : check_estimate(built_in_model("gpt2"), device, options_of(given)).operations)
+      seconds.push_back(o.predicted.value());
+    std::sort(seconds.begin(), seconds.end());
+    return seconds;
+  };
+  const auto with = [](MeasuredWorkload w) {
+    Device device = measured_device();
+    device.measured.push_back(std::move(w));
+    return device;
+  };
+  // A thousand times faster than the large one: it would show. Batch 1 goes without saying.
+  MeasuredWorkload product = measured_device().measured[0];
+  product.dimensions = {{"m", 512}, {"n", 3072}, {"k", 768}};
+  product.median = product.median / 1000;
+  CHECK(predictions(job, with(product)) == predictions(job, measured_device()));
+  for (const auto& [axis, length] : {std::pair{"m", 513}, {"n", 3073}, {"k", 769}, {"batch", 2}}) {
+    MeasuredWorkload near = product;
+    near.dimensions[axis] = length;
+    INFO(axis);
+    CHECK(predictions(job, with(near)) != predictions(job, measured_device()));
+  }
+  // The same heads are the same work, however many sequences they belong to.
+  for (const Count batch : {1, 2})
+    CHECK(predictions(fused_job, with(calibrating_attention(batch, 512, 1e18))) ==
+          predictions(fused_job, measured_device()));
+  CHECK(predictions(fused_job, with(calibrating_attention(1, 256, 1e18))) != predictions(fused_job, measured_device()));
+}
+
+TEST_CASE("check: why attention left the band") {
+  const auto reason = [](Device device, double ratio) {
+    device.measured.push_back(measurement_of(attention_launch(), 1));
+    const double predicted = checked_operation(device, fused_job).predicted.value();
+    device.measured.back() = measurement_of(attention_launch(), ratio * predicted);
+    return checked_operation(device, fused_job).reason;
+  };
+  CHECK_THAT(reason(measured_device(), 2), ContainsSubstring("a published share of the peak stands in"));
+  Device device = measured_device();
+  device.measured.push_back(calibrating_attention(1, 256, 3e14));
+  CHECK(reason(device, 2) == "the nearest attention measured was an easier one");
+  CHECK(reason(device, 0.5) == "the nearest attention measured was a harder one");
+  CHECK(reason(device, 1).empty());
+}
+
+TEST_CASE("check: a job says what decides which operations it has") {
+  ResolvedRun run;
+  run.batch = 2;
+  run.seq = 64;
+  run.precision = "fp32";
+  run.optimizer = "adamw";
+  run.attention = "flash";
+  run.recompute = "none";
+  CHECK(job_in_words("M", run) == "M: batch 2, seq 64, fp32, adamw, attention flash");
+  run.mode = "infer";
+  run.accumulate = 3;
+  run.recompute = "full";
+  run.lora = "r=8";
+  run.freeze = "embedding";
+  CHECK(
+      job_in_words("M", run) ==
+      "M: batch 2, seq 64, fp32, adamw, attention flash, inference, 3 micro-batches, recompute full, lora r=8, freeze "
+      "embedding");
 }

@@ -191,11 +191,30 @@ TEST_CASE("ceilings: stated, then measured") {
   matmul.verified = false;  // what was not verified counts nowhere
   matmul.median = Seconds(1e-6);
   device.measured.push_back(matmul);
+  // A copy says itself whether a cache held it; of one that does not, its size tells. 3 and 2, 5 and 4 TB/s.
+  const auto copy = [&](const char* state, Count bytes, double seconds) {
+    MeasuredWorkload w;
+    w.workload = "copy";
+    w.state = state;
+    w.bytes = Bytes(bytes);
+    w.verified = true;
+    w.median = Seconds(seconds);
+    device.measured.push_back(w);
+  };
+  copy("cold", 3'000'000, 1e-6);
+  copy("", 2'000'000'000, 1e-3);
+  copy("cached", 5'000'000'000, 1e-3);
+  copy("", 4'000'000, 1e-6);
   std::map<std::string, double> rates;
   for (const Ceiling& ceiling : ceilings(device))
     rates[ceiling.name] = ceiling.compute ? ceiling.compute->value() : ceiling.memory->value();
   CHECK(rates.at("bf16 peak") == Approx(989.4e12));
   CHECK(rates.at("memory bandwidth") == Approx(4.8e12));
   CHECK(rates.at("bf16 measured") == Approx(1099511627776 / 1.395e-3));
+  CHECK(rates.at("memory measured") == Approx(3e12));
+  CHECK(rates.at("L2 cache measured") == Approx(5e12));
+  device.l2.reset();  // then nothing is known to fit
+  for (const Ceiling& ceiling : ceilings(device))
+    if (ceiling.name == "memory measured") CHECK(ceiling.memory->value() == Approx(4e12));
   CHECK(device_roofline(device).measured.size() == 1);
 }

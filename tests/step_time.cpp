@@ -114,10 +114,10 @@ TEST_CASE("a profile's own measurements come first") {
 }
 
 TEST_CASE("measured attention predicts attention of other lengths") {
-  const auto pass = [](const char* name, Count length, double seconds) {
-    return measured(name,
-                    {{"batch", 1}, {"heads", 4}, {"kv_heads", 4}, {"length", length}, {"qk_size", 64}, {"v_size", 64}},
-                    Flops(1'000'000'000'000), Bytes(1), seconds);
+  const auto pass = [](const char* name, Count length, double seconds, Count size = 64) {
+    return measured(
+        name, {{"batch", 1}, {"heads", 4}, {"kv_heads", 4}, {"length", length}, {"qk_size", size}, {"v_size", size}},
+        Flops(1'000'000'000'000), Bytes(1), seconds);
   };
   Device device = built_in_device("h200");
   // 100 and 200 TFLOP/s. Per pair, 200 tokens lie a third of the way in 1 / length from 400 to 100: 150 TFLOP/s.
@@ -126,12 +126,16 @@ TEST_CASE("measured attention predicts attention of other lengths") {
   StepPlan plan;
   plan.precision = precision_named("bf16");
   plan.optimizer = optimizer_named("adamw");
+  // None of these is like those heads of 64 in bf16.
+  device.measured.push_back(pass("attention", 200, 1e-6, 128));
+  device.measured.push_back(pass("attention", 200, 1e-6));
+  device.measured.back().dtype = "fp16";
   const Rates rates(device, plan, AttentionCounting::full);
-  const auto seconds = [&](Op op, Count length) {
+  const auto seconds = [&](Op op, Count length, Count size = 64) {
     Launch launch;
     launch.op = op;
     launch.dtype = DType::bfloat16;
-    launch.attention = {1, 4, 4, length, 64, 64, length, length};
+    launch.attention = {1, 4, 4, length, size, size, length, length};
     launch.flops_per_pair = 1'000'000;
     launch.pairs = {8'000'000, 4'000'000, 3'000'000};  // of which the exact ones count: 1.5e12 FLOPs
     launch.skips_masked = true;
@@ -142,6 +146,23 @@ TEST_CASE("measured attention predicts attention of other lengths") {
   CHECK(seconds(Op::attention_forward, 50) == Approx(15e-3));
   CHECK(seconds(Op::attention_forward, 4000) == Approx(7.5e-3));
   CHECK(seconds(Op::attention_backward, 4000) == Approx(1.5e-3));
+  CHECK(seconds(Op::attention_forward, 4000, 128) == Approx(1.5e-6));
+  // Heads of 66, which nobody measured, take what is nearest; documents of several lengths a published share.
+  CHECK(seconds(Op::attention_forward, 100, 66) == Approx(15e-3));
+  CHECK(seconds(Op::attention_forward, 0) > 2e-3);
+
+  // What is said of the rates names attention where both of its passes were measured.
+  const auto source = [&](std::size_t passes) {
+    Device some = built_in_device("h200");
+    some.measured = {
+        measured("matmul", {{"m", 8192}, {"n", 8192}, {"k", 8192}}, Flops(1099511627776), Bytes(1), 1.5e-3),
+        measured("copy", {}, Flops(0), Bytes(4294967296), 1.0e-3)};
+    if (passes > 0) some.measured.push_back(pass("attention", 100, 1e-3));
+    if (passes > 1) some.measured.push_back(pass("attention_backward", 100, 1e-3));
+    return Rates(some, plan, AttentionCounting::full).source;
+  };
+  for (const std::size_t passes : {0U, 1U}) CHECK_THAT(source(passes), !ContainsSubstring("attention"));
+  CHECK_THAT(source(2), ContainsSubstring("fused attention as measured"));
 }
 
 TEST_CASE("a given MFU decides the step; the breakdown is the prediction's") {

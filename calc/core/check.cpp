@@ -45,7 +45,7 @@ Device calibration_only(const Device& device, const std::vector<StepOperation>& 
       const auto found = w.dimensions.find(name);
       return found == w.dimensions.end() ? Count{1} : found->second;
     };
-    if (w.workload == name_of(Op::attention_forward) || w.workload == name_of(Op::attention_backward)) {
+    if (w.is_attention()) {
       return std::any_of(operations.begin(), operations.end(),
                          [&](const StepOperation& o) { return is_attention_of(w, o.launch); });
     }

@@ -48,6 +48,7 @@ struct MeasuredWorkload {
   bool crosses_link() const {
     return workload == "host_to_device" || workload == "device_to_host" || workload == "both_directions";
   }
+  bool is_attention() const { return workload == "attention" || workload == "attention_backward"; }
   // Of a copy: what is read and written counts once.
   Bytes payload() const { return Bytes(bytes.value() / 2); }
 };

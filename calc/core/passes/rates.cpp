@@ -92,7 +92,7 @@ void Rates::read_measurements() {
         same->rate = std::max(same->rate, one.rate);
       main_dtype = main_dtype || w.dtype == main_key_;
     }
-    if (w.workload == name_of(Op::attention_forward) || w.workload == name_of(Op::attention_backward)) {
+    if (w.is_attention()) {
       const auto size = [&](const char* name) { return static_cast<double>(dimension(w, name, 1)); };
       measured_attention_.push_back({w.dtype, w.workload, size("batch") * size("heads"), size("length"),
                                      size("qk_size"), size("v_size"), (w.flops / w.median).value()});
