@@ -13,7 +13,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORST = 10
-LEAST = 93.0  # % of the branches: below that somebody forgot tests. Raise it when it has been passed for good.
+LEAST = 94.5  # % of the branches: below that somebody forgot tests. Raise it when it has been passed for good.
 
 
 def missing(file):

@@ -261,3 +261,30 @@ TEST_CASE("check: a job says what decides which operations it has") {
       "M: batch 2, seq 64, fp32, adamw, attention flash, inference, 3 micro-batches, recompute full, lora r=8, freeze "
       "embedding");
 }
+
+TEST_CASE("check: a measurement is an operation's when every size agrees") {
+  static const TracedJob traced = traced_job("gpt2", "h100-sxm", job);
+  std::vector<Launch> launches{attention_launch()};
+  for (const StepOperation& operation : distinct_operations(traced.step.trace, 1))
+    if (is_large_product(operation)) launches.push_back(operation.launch);
+  REQUIRE(launches.size() > 1);
+  for (const Launch& launch : launches) {
+    const MeasuredWorkload same = measurement_of(launch, 1);
+    CHECK(is_measurement_of(same, launch, false));
+    for (const auto& [axis, length] : same.dimensions) {
+      MeasuredWorkload other = same;
+      other.dimensions[axis] = length + 1;
+      INFO(axis);
+      CHECK_FALSE(is_measurement_of(other, launch, false));
+    }
+    MeasuredWorkload other = same;
+    other.dtype = "fp16";
+    CHECK_FALSE(is_measurement_of(other, launch, false));
+    other = same;
+    other.op = name_of(Op::sum);
+    CHECK_FALSE(is_measurement_of(other, launch, false));
+    other = same;
+    other.flops = other.flops + Flops(1);  // other pairs are scored; a product's follow from its sizes
+    CHECK(is_measurement_of(other, launch, false) == (launch.m > 0));
+  }
+}

@@ -203,3 +203,27 @@ TEST_CASE("fields: keys nobody read: one warning in a config.json, for those tha
   report_unread(fields, false, after);
   CHECK(after.all().empty());
 }
+
+TEST_CASE("fields: what stands where something else should is named, long numbers by their kind") {
+  const std::pair<const char*, const char*> rows[] = {
+      {"5", "must be text, not 5"},
+      {"1111111111222222222233333333334444444444", "must be text, not 1111111111222222222233333333334444444444"},
+      {"11111111112222222222333333333344444444445", "must be text, not a number"},
+      {"0.1111111111222222222233333333334444444444", "must be text, not a number"},
+      {"[1]", "must be text, not a list"}};
+  for (const auto& [value, message] : rows)
+    CHECK_THAT(complaints(std::string("act: ") + value + "\n", [](Fields& f) { f.text("act", "silu"); }),
+               ContainsSubstring(message) && !ContainsSubstring(std::string(message) + "4"));
+  for (const auto& [value, kind] : {std::pair{"5", "a number"},
+                                    {"0.5", "a number"},
+                                    {"true", "true or false"},
+                                    {"word", "text"},
+                                    {"[1]", "a list"}}) {
+    const Value root = read_yaml(std::string("a: ") + value + "\n", "f.yaml");
+    Diagnostics diagnostics;
+    const Fields inside(*root.find("a"), diagnostics, "a");
+    REQUIRE(diagnostics.all().size() == 1);
+    CHECK_THAT(to_string(diagnostics.all()[0]),
+               ContainsSubstring(std::string("must be a map of keys and values, not ") + kind));
+  }
+}

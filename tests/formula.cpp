@@ -228,6 +228,38 @@ TEST_CASE("numbers stay exact") {
   CHECK(fine.as_double() == Approx(std::pow(1009.0, -30)));
 }
 
+TEST_CASE("a fraction that leaves 128 bits becomes a real, an integer does not") {
+  Int128 large = 1;
+  for (int i = 0; i < 30; ++i) large *= 10;  // 10^30; 2^127 is 1.7 x 10^38
+  const Number tiny = Number::fraction(1, large), tinier = Number::fraction(1, large + 1),
+               third = Number::fraction(large, 3), seventh = Number::fraction(large, 7);
+  struct Row {
+    Number value;
+    double expected;
+  };
+  const Int128 most = Int128{1} << 125;
+  const Row rows[] = {
+      {tiny + tinier, 2e-30},                                                               // the denominator
+      {third + tinier, 1e30 / 3},                                                           // the first numerator
+      {tinier + third, 1e30 / 3},                                                           // the second
+      {Number::fraction(most + 1, 2) + Number::fraction(most + 1, 2), std::ldexp(1, 125)},  // their sum
+      {third * seventh, 1e60 / 21},                                                         // a product's numerator
+      {tiny * tinier, 1e-60},                                                               // and denominator
+  };
+  for (const Row& row : rows) {
+    INFO(row.expected);
+    CHECK_FALSE(row.value.is_exact());
+    CHECK(row.value.as_double() == Approx(row.expected).epsilon(1e-14));
+  }
+  CHECK(tiny < third);
+  CHECK_FALSE(third < tiny);
+  CHECK(Number(0.5) == Number::fraction(1, 2));  // a real, by its value
+  CHECK_THROWS_AS(Number(large) * Number(large), Overflow);
+  CHECK_THROWS_AS(Number::fraction(1, 0), std::domain_error);
+  CHECK(power(Number(2), -3) == Number::fraction(1, 8));
+  CHECK(power(Number(2), -3).is_exact());
+}
+
 TEST_CASE("numbers and values as people read them") {
   CHECK(to_text(Number(Count{6'738'415'616})) == "6,738,415,616");
   CHECK(to_text(Number(1'500'000)) == "1,500,000");
